@@ -42,8 +42,9 @@ test: ## all checks and tests required before a merge
 	@$(MAKE) --no-print-directory deps
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory race
-	@$(MAKE) --no-print-directory fuzz FUZZTIME=10000x FUZZIN='services web'
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=3000x FUZZIN='services web'
 	@$(MAKE) --no-print-directory matrix
+	@$(MAKE) --no-print-directory parsers
 	@$(MAKE) --no-print-directory conformance
 	@$(MAKE) --no-print-directory browser
 
@@ -114,7 +115,7 @@ unit: ## all Go tests without the race detector, cached if unchanged
 # time; it watches the driver around it. `make lint` has already vetted the tests.
 .PHONY: race
 race: ## all Go tests with the race detector, including end-to-end tests
-	CGO_ENABLED=1 $(CLUSTER) $(GO) test -race -gcflags='github.com/ncruces/go-sqlite3-wasm/...=-race=false' -vet=off -count=1 -timeout 20m ./...
+	CGO_ENABLED=1 $(CLUSTER) $(GO) test -race -p 3 -gcflags='github.com/ncruces/go-sqlite3-wasm/...=-race=false' -vet=off -count=1 -timeout 20m ./...
 
 .PHONY: e2e
 e2e: ## end-to-end tests of the binary with real clients and upstream servers
@@ -132,8 +133,8 @@ chaos-oauth: ## OAuth connections, shared and of 200 people, with failing author
 
 # HA_CUT is the time between two cuts of a runner's connections, 5s if it is empty.
 .PHONY: ha-test
-ha-test: ## two replicas on one PostgreSQL with failures of replicas, an upstream, the database and the network of a runner (4 minutes)
-	$(GO) test -tags ha -count=1 -timeout 15m -run 'TestReplicas(Connector)?$$' -v ./cmd/gateway
+ha-test: ## two replicas on one PostgreSQL with failures of replicas, an upstream, the database and the network of a runner, and a rollout of the printed Deployment (5 minutes)
+	$(GO) test -tags ha -count=1 -timeout 15m -run 'TestReplicas(Connector|OfKubernetesFile)?$$' -v ./cmd/gateway
 
 # For a shorter test, set SOAK_CALLS=300000.
 .PHONY: soak
@@ -167,6 +168,11 @@ conformance: ## official MCP suites, clients and servers of other SDKs, and the 
 matrix: ## every client revision with every upstream revision through the gateway
 	$(GO) test -tags conformance -count=1 ./cmd/conformance/matrix
 
+# A separate module, so that the gateway's module doesn't have these parsers.
+.PHONY: parsers
+parsers: ## the output of gateway print in the parsers of Kubernetes, Compose, Prometheus and systemd
+	cd cmd/conformance/parsers && $(GO) test -count=1 -timeout 15m .
+
 # Each target runs for FUZZTIME, which `make test` replaces by a number of inputs. It also leaves out
 # routes, whose instrumented build takes longer than all targets. Failing inputs are
 # stored as seeds in the package's testdata/fuzz, which the unit tests run too.
@@ -188,6 +194,11 @@ fuzz: ## all fuzz targets in sequence, one minute each
 bench: build ## measure performance and scaling, and write the tables into views/docs/performance.md (20 minutes)
 	$(GO) build -o bin/bench ./cmd/bench
 	bin/bench report -gateway bin/gateway -into views/docs/performance.md $(FLAGS)
+
+.PHONY: many
+many: build ## measure thousands of projects, servers, keys, people and connections on PostgreSQL (10 minutes)
+	$(GO) build -o bin/bench ./cmd/bench
+	bin/bench many -gateway bin/gateway -into views/docs/performance.md $(FLAGS)
 
 # BENCH selects benchmarks. COUNT is the number of runs of each.
 BENCH ?= .

@@ -70,7 +70,7 @@ func filled(r route, fill fiber.Handler) []fiber.Handler {
 func newPages(s *services.Services) *adminpages.ProjectPages {
 	health := &adminpages.Health{Syncer: s.Syncer, Waiting: s.Waiting, Programs: s.Runners}
 	navigation := adminpages.NewNavigation(s.Directory, health, s.Waiting)
-	frames := frame.NewPages(layout.NewAssets(static.URL), adminpages.Banners(s.Directory, s.Waiting, s.Requests), navigation.OfRequest)
+	frames := frame.NewPages(layout.NewAssets(static.URL), adminpages.Banners(s.Directory, s.Waiting, s.Requests, s.FiringAlerts), navigation.OfRequest)
 	return &adminpages.ProjectPages{Pages: frames, Directory: s.Directory, Health: health, Navigation: navigation, OlderReplicas: s.OlderReplicas}
 }
 

@@ -12,7 +12,7 @@ import (
 // nil. MCP endpoints are never compressed. Neither are the routes of sign-in,
 // setup, invites and OAuth, whose pages combine tokens with text from other sites.
 func compressed(r route, compressor *compress.Compressor) []fiber.Handler {
-	for _, prefix := range []string{"/login/", "/setup", "/invite/", "/oauth/", "/authorize"} {
+	for _, prefix := range []string{"/login/", "/setup", "/invite/", "/reset/", "/oauth/", "/authorize"} {
 		if strings.HasPrefix(r.path, prefix) {
 			return nil
 		}

@@ -150,7 +150,7 @@ func TestNewSecretsNeverCompressed(t *testing.T) {
 	accept := map[string]string{"Accept-Encoding": allEncodings}
 	made := w.post(t, keysForm, newKeyForm())
 	plain("page of a new key", w.fetch(t, made.Location, accept), "gwk_")
-	delete(w.cookies, "shown")
+	delete(w.cookies, "once")
 	if later := w.fetch(t, made.Location, accept); later.Header.Get("Content-Encoding") != "zstd" {
 		t.Errorf("page without the key: %v", later.Header)
 	}

@@ -21,10 +21,13 @@ const requestLimit = 30 * time.Second
 func deadlineExempt() []string {
 	return []string{
 		"GET " + paths.Live,
-		"GET /admin/projects/:projectSlug/activity/export",
+		"GET /admin/projects/:projectSlug/usage/export",
+		"POST /admin/projects/:projectSlug/connect/doctor",
 		"POST /admin/projects/:projectSlug/tools/:name/try",
 		"POST /admin/projects/:projectSlug/code-mode/run",
 		"POST /admin/projects/:projectSlug/code-mode/runs/:id/replay",
+		"GET /api/projects/:projectSlug/usage",
+		"POST /api/projects/:projectSlug/doctor",
 		"POST /api/servers/:id/sync",
 		"POST /admin/projects/:projectSlug/servers/:id/sync",
 		"POST /admin/projects/:projectSlug/servers/new",

@@ -17,6 +17,7 @@ import (
 	"mcpgateway/services/catalog/requests"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/outbox/destinations"
 	"mcpgateway/services/runners/connectors"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/upstream/upstreamtest"
@@ -97,6 +98,19 @@ func (f formCase) status() int {
 // at returns a form with a fixed URL.
 func at(path string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
 	return func(*testing.T, *formWorld) (string, url.Values) { return path, values(fields...) }
+}
+
+// onDestination posts to a new destination of events.
+func onDestination(rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
+	return func(t *testing.T, w *formWorld) (string, url.Values) {
+		row, _, err := w.Services.Destinations.Create(t.Context(), destinations.New{
+			Name: "Hook" + rest, Kind: models.DestinationWebhook, Address: secrets.NewValue("http://127.0.0.1:1/hook"),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "/admin/destinations/" + row.ID + rest, values(fields...)
+	}
 }
 
 func values(fields ...string) url.Values {
@@ -235,6 +249,38 @@ func onToolset(rest string, fields ...string) func(*testing.T, *formWorld) (stri
 	}
 }
 
+// onRecipe returns a form of a new recipe with two versions.
+func onRecipe(rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
+	return func(t *testing.T, w *formWorld) (string, url.Values) {
+		name := "recipe" + strings.ReplaceAll(rest, "/", "_")
+		row, err := w.Services.Recipes.Named(t.Context(), w.project.ID, name)
+		if err != nil {
+			text, code := "Returns 1", "return 1;"
+			if row, err = w.Services.Recipes.Create(t.Context(), "p", name, &declaration.Recipe{Description: &text, Code: &code}); err == nil {
+				code = "return 2;"
+				_, err = w.Services.Recipes.Update(t.Context(), "p", row.ID, &declaration.Recipe{Code: &code})
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "/admin/projects/p/code-mode/recipes/" + row.ID + rest, values(fields...)
+	}
+}
+
+// onProposal returns a form of a proposed recipe.
+func onProposal(rest string) func(*testing.T, *formWorld) (string, url.Values) {
+	return func(t *testing.T, w *formWorld) (string, url.Values) {
+		row, err := w.Services.Recipes.Propose(t.Context(), "p", models.RecipeProposal{
+			Name: "proposed", Description: "Returns 1", InputSchema: `{"type":"object"}`, Code: "return 1;", Effect: models.RecipeReads, Principal: "key:k" + rest,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "/admin/projects/p/code-mode/proposals/" + row.ID + rest, values()
+	}
+}
+
 // onSource returns a form of the last catalog source.
 func onSource(rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
 	return func(t *testing.T, w *formWorld) (string, url.Values) {
@@ -314,8 +360,9 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 			return "/admin/people/" + person.ID + "/invite", url.Values{}
 		}},
 		{route: "/admin/people/:id", guard: "careful", make: onPerson("ben", "", "name", "Ben", "role", "member")},
-		{route: "/admin/people/:id/password", guard: "careful", make: onPerson("cleo", "/password", "password", "a quiet secret of Cleo")},
+		{route: "/admin/people/:id/reset", guard: "careful", make: onPerson("cleo", "/reset")},
 		{route: "/admin/people/:id/reset-factors", guard: "careful", make: onPerson("ivy", "/reset-factors")},
+		{route: "/admin/people/:id/done", make: onPerson("dora", "/done")},
 		{route: "/admin/people/:id/disable", guard: "careful", make: onPerson("dan", "/disable")},
 		{route: "/admin/people/:id/enable", guard: "careful", make: onPerson("eve", "/enable")},
 		{route: "/admin/people/:id/delete", guard: "careful", make: onPerson("finn", "/delete", "confirm", "finn@example.com")},
@@ -356,6 +403,13 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 			}
 			return "/admin/projects/p/code-mode/runs/" + runs[0].ID + "/replay", url.Values{}
 		}},
+		{route: project + "/code-mode/recipes", make: at("/admin/projects/p/code-mode/recipes", "name", "answer", "description", "Returns 42", "code", "return 6 * 7;", "effect", "read", "inputSchema", "")},
+		{route: project + "/code-mode/recipes/:id", make: onRecipe("", "description", "Other", "code", "return 7;", "effect", "read")},
+		{route: project + "/code-mode/recipes/:id/switch", make: onRecipe("/switch", "enabled", "false")},
+		{route: project + "/code-mode/recipes/:id/restore", make: onRecipe("/restore", "version", "1")},
+		{route: project + "/code-mode/recipes/:id/delete", make: onRecipe("/delete")},
+		{route: project + "/code-mode/proposals/:id/approve", make: onProposal("/approve")},
+		{route: project + "/code-mode/proposals/:id/reject", make: onProposal("/reject")},
 		{route: project + "/toolsets", make: at("/admin/projects/p/toolsets", "name", "Reader", "query", "readonly:true")},
 		{route: project + "/toolsets/new/preview", shows: http.StatusOK, want: "clock__current_time", make: at("/admin/projects/p/toolsets/new/preview", "include", "clock__*")},
 		{route: project + "/toolsets/:id", make: onToolset("", "name", "Other", "include", "clock__*")},
@@ -366,6 +420,7 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 		{route: project + "/keys/:id/rotate", guard: "careful", make: onKey("/rotate", "grace", "0s")},
 		{route: project + "/keys/:id/revoke", guard: "careful", make: onKey("/revoke")},
 		{route: project + "/keys/:id/tools", guard: "careful", make: onKey("/tools", "scope", "everything")},
+		{route: project + "/connect/doctor", shows: http.StatusUnprocessableEntity, want: "not an origin", make: at("/admin/projects/p/connect/doctor", "origin", "not an origin")},
 		{route: project + "/connectors", guard: "careful", make: at("/admin/projects/p/connectors", "name", "Ada's laptop", "expires", "90")},
 		{route: project + "/connectors/:id/revoke", guard: "careful", make: onConnector("/revoke")},
 		{route: project + "/keys/:id/done", make: onKey("/done")},
@@ -430,6 +485,16 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 			return path, form
 		}},
 		{route: "/admin/catalog/views/:view/delete", make: onView("/delete")},
+		{route: "/admin/destinations/new", guard: "careful", make: at("/admin/destinations/new", "kind", "webhook", "name", "Operations", "address", "https://hooks.example.com/x", "filter", "kind:server")},
+		{route: "/admin/destinations/:id", guard: "careful", make: onDestination("", "name", "Other", "filter", "kind:key")},
+		{route: "/admin/destinations/:id/test", shows: http.StatusOK, want: "Not delivered", make: onDestination("/test")},
+		{route: "/admin/destinations/:id/rotate", guard: "careful", make: onDestination("/rotate")},
+		{route: "/admin/destinations/:id/retry", make: onDestination("/retry", "letter", "all")},
+		{route: "/admin/destinations/:id/active", make: onDestination("/active", "active", "false")},
+		{route: "/admin/destinations/:id/delete", make: onDestination("/delete")},
+		{route: "/admin/alerts/rules/:id", make: at("/admin/alerts/rules/server_down", "enabled", "on", "minutes", "3")},
+		{route: "/admin/alerts/rules/:id", variant: " refused", shows: http.StatusUnprocessableEntity, want: "Enter a whole number", make: at("/admin/alerts/rules/server_down", "enabled", "on", "minutes", "soon")},
+		{route: "/admin/settings/test-mail", make: at("/admin/settings/test-mail")},
 		{route: "/admin/catalog/keys", guard: "careful", make: at("/admin/catalog/keys", "name", "Editors", "expires", "90")},
 		{route: "/admin/catalog/keys/:id/revoke", make: func(t *testing.T, w *formWorld) (string, url.Values) {
 			row, _, err := w.Services.Registries.CreateKey(t.Context(), registries.NewKey{Name: "Old"})

@@ -21,7 +21,7 @@ func TestKeyShownUntilDone(t *testing.T) {
 	if made.Status != http.StatusSeeOther || !strings.HasPrefix(made.Location, keysForm+"/") || keyText.MatchString(made.Body+made.Location) {
 		t.Fatalf("form: %d %q", made.Status, made.Location)
 	}
-	carried := w.cookies["shown"]
+	carried := w.cookies["once"]
 	if carried == "" || strings.Contains(carried, "gwk_") {
 		t.Fatalf("cookie contains %q", carried)
 	}
@@ -44,8 +44,8 @@ func TestKeyShownUntilDone(t *testing.T) {
 	}
 	w.wantKeys(t, 1)
 	done := w.post(t, made.Location+"/done", url.Values{})
-	if done.Status != http.StatusSeeOther || done.Location != keysForm || w.cookies["shown"] != "" {
-		t.Errorf("done: %d %q, cookie %q", done.Status, done.Location, w.cookies["shown"])
+	if done.Status != http.StatusSeeOther || done.Location != keysForm || w.cookies["once"] != "" {
+		t.Errorf("done: %d %q, cookie %q", done.Status, done.Location, w.cookies["once"])
 	}
 	later := w.send(t, made.Location, nil)
 	if later.Status != http.StatusOK || keyText.MatchString(later.Body) || !strings.Contains(later.Body, "This key was shown once") || !strings.Contains(later.Body, key[:8]) {
@@ -73,7 +73,7 @@ func TestKeyShownOnlyToItsSession(t *testing.T) {
 	w := newFormWorld(t)
 	made := w.post(t, keysForm, newKeyForm())
 	other := newBrowser(t, w.App)
-	other.cookies["shown"] = w.cookies["shown"]
+	other.cookies["once"] = w.cookies["once"]
 	if got := other.send(t, made.Location, nil); got.Status != http.StatusOK || keyText.MatchString(got.Body) {
 		t.Errorf("another session: status %d with key %q", got.Status, keyText.FindString(got.Body))
 	}

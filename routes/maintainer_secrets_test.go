@@ -75,7 +75,7 @@ func TestMaintainerForbiddenFields(t *testing.T) {
 	w := newTeam(t)
 	for field, body := range map[string]string{
 		"authMode": `{"authMode":"none"}`, "oauthAccess": `{"oauthAccess":"members"}`, "codeMode.allowFetch": `{"codeMode":{"allowFetch":true}}`,
-		"rateLimit.perSecond": `{"rateLimit":{"perSecond":1}}`, "rateLimit.burst": `{"rateLimit":{"burst":1}}`, "recordPayloads": `{"recordPayloads":true}`, "serverCard": `{"serverCard":true}`, "secretRefs": `{"secretRefs":["*"]}`,
+		"rateLimit.perSecond": `{"rateLimit":{"perSecond":1}}`, "rateLimit.burst": `{"rateLimit":{"burst":1}}`, "recordPayloads": `{"recordPayloads":true}`, "retention.calls": `{"retention":{"calls":1}}`, "retention.payloads": `{"retention":{"payloads":0}}`, "retention.runs": `{"retention":{"runs":1}}`, "serverCard": `{"serverCard":true}`, "secretRefs": `{"secretRefs":["*"]}`,
 	} {
 		status, answer := w.maintainer.Ask(t, "PATCH", "/api/projects/p", strings.TrimSuffix(body, "}")+`,"name":"Changed"}`, true)
 		if status != 403 || !strings.Contains(answer, `"fields":{"`+field+`":`) {
@@ -86,7 +86,7 @@ func TestMaintainerForbiddenFields(t *testing.T) {
 		t.Errorf("own fields: %d %.300s", status, answer)
 	}
 	form := url.Values{"name": {"By form"}, "description": {""}, "toolExposure": {"full"}, "toolNameLimit": {"0"}}
-	for _, extra := range []string{"authMode", "recordPayloads", "serverCard", "secretRefs", "rateLimit.perSecond"} {
+	for _, extra := range []string{"authMode", "recordPayloads", "serverCard", "secretRefs", "rateLimit.perSecond", "retention.calls", "retention.payloads", "retention.runs"} {
 		sent := url.Values{extra: {"1"}}
 		for name, values := range form {
 			sent[name] = values

@@ -16,6 +16,7 @@ import (
 	"mcpgateway/models/modelstest"
 	"mcpgateway/routes"
 	"mcpgateway/routes/routestest"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/runners/connectors"
 )
 
@@ -209,7 +210,7 @@ func (w *team) checkLists(t *testing.T) {
 		"/me": "/admin/projects/p", "/admin": "/admin/projects/p", "/admin/projects": "/admin/projects/p", "/admin/palette?query=clock": "clock", "/admin/palette?query=vault": "", "/admin/palette?query=hidden": "",
 		"/admin/palette?query=ada": "", "/admin/connections": "", "/admin/audit": "server.", "/admin/audit?verify=1": "server.",
 		"/admin/projects/p": "clock", "/admin/projects/p/activity": "p_tool", "/admin/projects/p/activity/export?format=csv": "p_tool",
-		"/api/projects": `"p"`, "/api/calls": "p_tool", "/api/calls?format=csv": "p_tool", "/api/audit": `"projectSlug":"p"`, "/admin/live": "",
+		"/api/projects": `"p"`, "/api/calls": "p_tool", "/api/calls?format=csv": "p_tool", "/api/calls?format=jsonl": "p_tool", "/api/audit": `"projectSlug":"p"`, "/admin/live": "",
 	} {
 		_, body := w.maintainer.Ask(t, "GET", path, "", false)
 		if !strings.Contains(body, want) {
@@ -218,7 +219,8 @@ func (w *team) checkLists(t *testing.T) {
 		w.checkHidden(t, path, body)
 	}
 	for path, want := range map[string]int{
-		"/api/calls?project=hidden-b": 404, "/admin/live?topics=nav:&project=hidden-b": 404, "/admin/live?topics=projects:&project=hidden-b": 404,
+		"/api/calls?project=hidden-b": 404, "/api/calls?format=jsonl&project=hidden-b": 404, "/admin/projects/hidden-b/activity/export?format=csv": 404, "/api/audit?format=csv": 403, "/admin/audit/export?format=csv": 403,
+		"/admin/live?topics=nav:&project=hidden-b": 404, "/admin/live?topics=projects:&project=hidden-b": 404,
 		"/api/audit?actor=ada@example.com": 400, "/api/audit?object=ada@example.com": 400,
 	} {
 		status, body := w.maintainer.Ask(t, "GET", path, "", false)
@@ -252,7 +254,7 @@ func TestPagesOfMaintainersLeadSomewhere(t *testing.T) {
 				t.Errorf("%s links to %s: %d", start, found[1], status)
 			}
 		}
-		for _, field := range []string{`name="authMode"`, `name="rateLimit.perSecond"`, `name="recordPayloads"`, `name="allowFetch"`, `name="secretRefs"`, "delete-project"} {
+		for _, field := range []string{`name="authMode"`, `name="rateLimit.perSecond"`, `name="recordPayloads"`, `name="retention.calls"`, `name="allowFetch"`, `name="secretRefs"`, "delete-project"} {
 			if strings.Contains(body, field) {
 				t.Errorf("%s has %s", start, field)
 			}
@@ -293,12 +295,24 @@ func TestMaintainerByForm(t *testing.T) {
 func TestMaintainerPathWithThingOfAnotherProject(t *testing.T) {
 	w := newTeam(t)
 	w.ids["hidden-b"]["toolsets"] = w.admin.Toolset(t, "hidden-b", models.Toolset{Slug: "vaulttools", Name: "Hidden Plan", Include: models.StringList{"*"}})
+	text, code := "Hidden Plan", "return 1;"
+	recipe, err := w.admin.Services.Recipes.Create(t.Context(), "hidden-b", "vaultplan", &declaration.Recipe{Description: &text, Code: &code})
+	if err != nil {
+		t.Fatal(err)
+	}
+	proposal, err := w.admin.Services.Recipes.Propose(t.Context(), "hidden-b", models.RecipeProposal{Name: "vaultnext", Description: text, InputSchema: "{}", Code: code, Effect: models.RecipeReads, Principal: "key:k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.ids["hidden-b"]["recipes"], w.ids["hidden-b"]["proposals"] = recipe.ID, proposal.ID
 	stored := func() (all struct {
-		Keys     []models.Key
-		Servers  []models.Server
-		Toolsets []models.Toolset
+		Keys      []models.Key
+		Servers   []models.Server
+		Toolsets  []models.Toolset
+		Recipes   []models.Recipe
+		Proposals []models.RecipeProposal
 	}) {
-		for _, rows := range []any{&all.Keys, &all.Servers, &all.Toolsets} {
+		for _, rows := range []any{&all.Keys, &all.Servers, &all.Toolsets, &all.Recipes, &all.Proposals} {
 			if err := w.admin.Services.DB.Order("id").Find(rows).Error; err != nil {
 				t.Fatal(err)
 			}
@@ -322,7 +336,7 @@ func TestMaintainerPathWithThingOfAnotherProject(t *testing.T) {
 			}
 			continue
 		}
-		form := url.Values{"grace": {"0"}, "name": {"Taken over"}, "slug": {"taken"}, "query": {"readonly:true"}, "enabled": {"true"}, "scope": {"project"}, "confirm": {"vaultmcp", "vaulttools"}, "force": {"true"}}
+		form := url.Values{"grace": {"0"}, "name": {"Taken over"}, "slug": {"taken"}, "query": {"readonly:true"}, "enabled": {"true"}, "version": {"1"}, "code": {"return 2;"}, "scope": {"project"}, "confirm": {"vaultmcp", "vaulttools"}, "force": {"true"}}
 		if status, body, _ := w.maintainer.Send(t, path, form); status < 300 {
 			t.Errorf("%s: %d %.200s", path, status, body)
 		}

@@ -13,6 +13,7 @@ import (
 	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
+	"mcpgateway/services/artifacts"
 	"mcpgateway/services/oauthclient/accounts"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/secrets"
@@ -112,6 +113,12 @@ func checkUpgraded(t *testing.T, a *routestest.App, version int64, old kept) {
 		{8, webtest.Case{Path: "/me/apps", Header: person, WantBody: []string{"Old client"}}},
 		{10, webtest.Case{Path: "/admin/projects/work/code-mode/runs/r1", Header: person, WantBody: []string{"old code"}}},
 		{12, webtest.Case{Path: "/api/calls", Header: program, WantBody: []string{`"old-request"`}}},
+		{25, webtest.Case{Path: "/invite/" + old.invite, WantBody: []string{"invited@example.com"}}},
+		{38, webtest.Case{Path: "/api/destinations/d1", Header: program, WantBody: []string{`"name":"Old"`, `"kind":"slack"`}}},
+		{39, webtest.Case{Path: "/api/alerts", Header: program, WantBody: []string{`"The old server is down."`, `"id":"disk_low"`, `"enabled":false`, `"mebibytes":321`}}},
+		{40, webtest.Case{Path: "/reset/" + old.reset, WantBody: []string{"reset@example.com"}}},
+		{43, webtest.Case{Path: "/api/projects/work/recipes", Header: program, WantBody: []string{`"gateway__old_recipe"`, `"proposed"`}}},
+		{43, webtest.Case{Path: "/api/projects/work/recipes/c1", Header: program, WantBody: []string{`"code":"return 1;"`, `"version":2`, `"savedBy":"old@example.com"`}}},
 		{1, webtest.Case{Method: "PATCH", Path: "/api/projects/work", Header: program, Body: `{"name":"Changed"}`, WantBody: []string{`"name":"Changed"`}}},
 	} {
 		if version < c.since {
@@ -136,6 +143,9 @@ func checkSeals(t *testing.T, a *routestest.App, version int64, old kept) {
 	if got, err := a.Services.Config.Keys.Open(server.AuthBearer, projects.BearerRow("s1")); err != nil || got.Reveal() != old.bearer {
 		t.Errorf("open bearer token: %v", err)
 	}
+	if version >= 42 {
+		checkArtifact(t, a, old)
+	}
 	if version < 9 {
 		return
 	}
@@ -145,5 +155,26 @@ func checkSeals(t *testing.T, a *routestest.App, version int64, old kept) {
 	}
 	if got, err := a.Services.Config.Keys.Open(connection.RefreshToken, accounts.ID{ServerID: "s1"}.RefreshTokenRow()); err != nil || got.Reveal() != old.token {
 		t.Errorf("open refresh token: %v", err)
+	}
+}
+
+// checkArtifact reads the artifact of the key.
+func checkArtifact(t *testing.T, a *routestest.App, old kept) {
+	t.Helper()
+	project, err := a.Services.Directory.Project("work")
+	if err != nil {
+		t.Fatal(err)
+	}
+	caller, err := a.Services.ProjectAuth.Authenticate(t.Context(), &project.Project, "", "Bearer "+old.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner, err := artifacts.OwnerOf(caller)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := a.Services.Artifacts.Get(t.Context(), owner, "note")
+	if err != nil || string(got.Data) != old.artifact || got.Kind != models.ArtifactText {
+		t.Errorf("artifact = %+v, %v", got, err)
 	}
 }

@@ -8,9 +8,11 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/access/factors"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/artifacts"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/oauthclient"
 	"mcpgateway/services/oauthclient/accounts"
+	"mcpgateway/services/outbox/destinations"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/secrets"
 )
@@ -23,8 +25,8 @@ import (
 // but the secrets stay resealed.
 func (s *Services) Rekey(ctx context.Context) (resealed int, err error) {
 	err = s.DB.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		r := &rekeying{tx: tx, keys: s.Config.Keys}
-		for _, part := range []func() error{r.servers, r.connections, r.registrations, r.authenticatorApps} {
+		r := &rekeying{tx: tx, keys: s.Config.Keys, stored: s.Artifacts}
+		for _, part := range []func() error{r.servers, r.connections, r.registrations, r.authenticatorApps, r.artifacts, r.destinations} {
 			if err := part(); err != nil {
 				return err
 			}
@@ -45,6 +47,7 @@ func (s *Services) Rekey(ctx context.Context) (resealed int, err error) {
 type rekeying struct {
 	tx       *gorm.DB
 	keys     *secrets.KeyRing
+	stored   *artifacts.Store
 	resealed int
 }
 
@@ -148,6 +151,31 @@ func (r *rekeying) authenticatorApps() error {
 	for _, row := range rows {
 		if err := r.column(&models.AuthenticatorApp{}, "id", row.ID, "secret", row.Secret, factors.AppRow(row.ID)); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+func (r *rekeying) artifacts() error {
+	n, err := r.stored.Reseal(r.tx)
+	r.resealed += n
+	return err
+}
+
+func (r *rekeying) destinations() error {
+	var rows []models.Destination
+	if err := r.tx.Clauses(models.LockRow(r.tx)...).Find(&rows, "kind <> ?", models.DestinationFile).Error; err != nil {
+		return err
+	}
+	for _, row := range rows {
+		for _, c := range []struct{ column, sealed, row string }{
+			{"address", row.Address, destinations.AddressRow(row.ID)},
+			{"secret", row.Secret, destinations.SecretRow(row.ID)},
+			{"former_secret", row.FormerSecret, destinations.FormerSecretRow(row.ID)},
+		} {
+			if err := r.column(&models.Destination{}, "id", row.ID, c.column, c.sealed, c.row); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -9,11 +9,14 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services"
+	"mcpgateway/services/access"
 	"mcpgateway/services/access/factors"
+	"mcpgateway/services/artifacts"
 	"mcpgateway/services/config"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/oauthclient"
 	"mcpgateway/services/oauthclient/accounts"
+	"mcpgateway/services/outbox/destinations"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/secrets"
 )
@@ -84,6 +87,10 @@ func TestSecretBox(t *testing.T) {
 				UserID: "u", Kind: models.KindOAuth, Headers: models.StringMap{"X-A": seal("ada's header", ada.HeaderRow("X-A")), "X-B": seal("ada's other", ada.HeaderRow("X-B"))},
 			},
 			&models.AuthenticatorApp{ID: "f", UserID: "u", Name: "Phone", CreatedAt: at, Secret: seal("the app's secret", factors.AppRow("f"))},
+			&models.Destination{
+				ID: "d", Name: "d", Kind: models.DestinationWebhook, Address: seal("the address", destinations.AddressRow("d")),
+				Secret: seal("the signing secret", destinations.SecretRow("d")), FormerSecret: seal("the former one", destinations.FormerSecretRow("d")),
+			},
 			&models.ConnectionRegistration{ID: "r", Issuer: "https://issuer.example", CreatedAt: at, ClientSecret: seal("the secret", oauthclient.RegistrationSecretRow("r"))},
 		} {
 			if err := s.DB.Create(row).Error; err != nil {
@@ -91,8 +98,16 @@ func TestSecretBox(t *testing.T) {
 			}
 		}
 
+		owner, err := artifacts.OwnerOf(access.Administrator("u", server.ProjectID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Artifacts.Put(t.Context(), owner, "report", models.ArtifactText, []byte("the report")); err != nil {
+			t.Fatal(err)
+		}
+
 		both := withKeys(t, dsn, newKey+","+oldKey)
-		if n, err := both.Rekey(t.Context()); n != 12 || err != nil {
+		if n, err := both.Rekey(t.Context()); n != 16 || err != nil {
 			t.Fatalf("resealed %d, %v", n, err)
 		}
 		if n, err := both.Rekey(t.Context()); n != 0 || err != nil {
@@ -105,7 +120,8 @@ func TestSecretBox(t *testing.T) {
 		var registration models.ConnectionRegistration
 		var app models.AuthenticatorApp
 		var personal models.PersonalConnection
-		for _, err := range []error{after.DB.Order("alias").Find(&servers).Error, after.DB.First(&connection).Error, after.DB.First(&registration).Error, after.DB.First(&app).Error, after.DB.First(&personal).Error} {
+		var destination models.Destination
+		for _, err := range []error{after.DB.Order("alias").Find(&servers).Error, after.DB.First(&connection).Error, after.DB.First(&registration).Error, after.DB.First(&app).Error, after.DB.First(&personal).Error, after.DB.First(&destination).Error} {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,6 +135,9 @@ func TestSecretBox(t *testing.T) {
 			{connection.AccessToken, accounts.ID{ServerID: b.ID}.AccessTokenRow(), "the access token"},
 			{connection.RefreshToken, accounts.ID{ServerID: b.ID}.RefreshTokenRow(), "the refresh token"},
 			{registration.ClientSecret, oauthclient.RegistrationSecretRow("r"), "the secret"},
+			{destination.Address, destinations.AddressRow("d"), "the address"},
+			{destination.Secret, destinations.SecretRow("d"), "the signing secret"},
+			{destination.FormerSecret, destinations.FormerSecretRow("d"), "the former one"},
 			{app.Secret, factors.AppRow("f"), "the app's secret"},
 			{personal.AccessToken, ada.AccessTokenRow(), "ada's access token"},
 			{personal.RefreshToken, ada.RefreshTokenRow(), "ada's refresh token"},
@@ -134,6 +153,9 @@ func TestSecretBox(t *testing.T) {
 		}
 		if a.Headers["X-B"] != "${A_TOKEN}" {
 			t.Errorf("the reference became %q", a.Headers["X-B"])
+		}
+		if stored, err := after.Artifacts.Get(t.Context(), owner, "report"); err != nil || string(stored.Data) != "the report" {
+			t.Errorf("Artifacts.Get() = %v, %v", stored, err)
 		}
 		if v, err := after.Audit.Verify(t.Context()); err != nil || v.Count == 0 {
 			t.Errorf("audit log: %+v, %v", v, err)

@@ -43,6 +43,7 @@ func (s *Services) subscribers() []part[func(context.Context, notify.Topic) erro
 		{"catalog", s.Catalog.Changed},
 		{"catalog icons", s.CatalogIcons.Changed},
 		{"embeddings", s.embeddings.Changed},
+		{"firing alerts", s.FiringAlerts.Changed},
 	}
 }
 
@@ -64,6 +65,8 @@ func (s *Services) loads() []part[func(context.Context) error] {
 		{"catalog", s.Catalog.Load},
 		{"catalog icons", s.CatalogIcons.Load},
 		{"sync schedule", s.Syncer.Plan},
+		{"file of events", s.useOutboxFile},
+		{"firing alerts", s.FiringAlerts.Load},
 	}
 }
 
@@ -72,12 +75,15 @@ func (s *Services) loops() []part[func(context.Context)] {
 	return []part[func(context.Context)]{
 		{"syncs", s.Syncer.Run},
 		{"replica heartbeat", s.Rows.Run},
+		{"event deliveries", s.Deliveries.Run},
 		{"connectors", s.ConnectorHub.Run},
 		{"server history", s.History.Run},
 		{"connections", s.Connections.Run},
 		{"key usage", s.saveUse},
 		{"memberships", func(ctx context.Context) { s.groupIndex.Run(ctx, s.Subscriptions.Recheck) }},
 		{"call log", s.Calls.Run},
+		{"refused requests", s.Refused.Run},
+		{"public URL", s.Doctor.WarnRedirect},
 		{"calls of limits", s.Quotas.Run},
 		{"run traces", s.CodeRuns.Run},
 		{"catalog", s.Catalog.Run},
@@ -85,7 +91,16 @@ func (s *Services) loops() []part[func(context.Context)] {
 		{"catalog icons", s.CatalogIcons.Run},
 		{"catalog checks", s.checkCatalog},
 		{"embeddings", s.embeddings.Run},
+		{"alerts", func(ctx context.Context) { s.locks.RunAsLeader(ctx, "alerts", s.alerts.Run) }},
 		{"new embeddings", s.computeEmbeddings},
+		{"backups", s.backUp},
+	}
+}
+
+// backUp runs the scheduled backups. One process runs them.
+func (s *Services) backUp(ctx context.Context) {
+	if s.backups != nil {
+		s.locks.RunAsLeader(ctx, "backups", s.backups.Run)
 	}
 }
 

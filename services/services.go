@@ -28,8 +28,13 @@ import (
 	"mcpgateway/services/access/rights"
 	"mcpgateway/services/access/storedforms"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/activity/refused"
 	"mcpgateway/services/activity/traffic"
+	"mcpgateway/services/activity/usage"
+	"mcpgateway/services/alerts"
+	"mcpgateway/services/artifacts"
 	"mcpgateway/services/background"
+	"mcpgateway/services/backups"
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/catalog/bulk"
 	"mcpgateway/services/catalog/health"
@@ -42,6 +47,7 @@ import (
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/config"
 	"mcpgateway/services/connections"
+	"mcpgateway/services/doctor"
 	"mcpgateway/services/egress"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/gateway/connecting"
@@ -50,16 +56,23 @@ import (
 	"mcpgateway/services/inventory"
 	"mcpgateway/services/inventory/history"
 	"mcpgateway/services/locks"
+	"mcpgateway/services/mail"
+	"mcpgateway/services/mail/trial"
 	"mcpgateway/services/membudget"
 	"mcpgateway/services/metrics"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/oauthclient"
 	"mcpgateway/services/oauthclient/clientdocument"
 	"mcpgateway/services/oauthserver"
+	"mcpgateway/services/outbox"
+	"mcpgateway/services/outbox/delivery"
+	"mcpgateway/services/outbox/destinations"
+	"mcpgateway/services/outbox/sources"
 	"mcpgateway/services/page"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/projects/toolsets"
 	"mcpgateway/services/projects/toolstate"
+	"mcpgateway/services/recipes"
 	"mcpgateway/services/revisions"
 	"mcpgateway/services/runners"
 	"mcpgateway/services/runners/connectors"
@@ -82,26 +95,31 @@ import (
 
 // Services are the running product without its HTTP interfaces.
 type Services struct {
-	DB          *gorm.DB
-	Config      *config.Config
-	Version     string // of the program
-	Instance    string // this gateway's name in Gateway-Hops
-	Audit       *activity.Audit
-	Denials     *activity.Denials
-	Projects    *projects.Store
-	ToolStates  *toolstate.Store
-	Toolsets    *toolsets.Store
-	Keys        *keys.Store
-	KeyIndex    *keys.Index
-	ProjectAuth *access.ProjectAuth
-	Grants      *grants.Store // who may use projects and toolsets
-	Own         *personal.Own
-	CallLimits  *callrate.Limits
-	Quotas      *quotas.Quotas
-	People      *access.Users
-	Groups      *groups.Store
-	Factors     *factors.Store
-	KeptForms   *storedforms.Store
+	DB       *gorm.DB
+	Config   *config.Config
+	Version  string // of the program
+	Instance string // this gateway's name in Gateway-Hops
+	Audit    *activity.Audit
+	Denials  *activity.Denials
+	Events   *outbox.Events // for destinations outside the gateway
+	// Destinations receive Events from Deliveries.
+	Destinations *destinations.Store
+	Deliveries   *delivery.Deliveries
+	Projects     *projects.Store
+	ToolStates   *toolstate.Store
+	Toolsets     *toolsets.Store
+	Recipes      *recipes.Store
+	Keys         *keys.Store
+	KeyIndex     *keys.Index
+	ProjectAuth  *access.ProjectAuth
+	Grants       *grants.Store // who may use projects and toolsets
+	Own          *personal.Own
+	CallLimits   *callrate.Limits
+	Quotas       *quotas.Quotas
+	People       *access.Users
+	Groups       *groups.Store
+	Factors      *factors.Store
+	KeptForms    *storedforms.Store
 	// SingleSignOn is nil if it is not configured.
 	SingleSignOn *oidc.SignOn
 	Catalog      *catalog.Catalog
@@ -149,10 +167,20 @@ type Services struct {
 	LogLevels     *sessions.Levels
 	Revisions     *revisions.Store
 	Finished      *sessions.Finished // results whose clients were not connected
+	Artifacts     *artifacts.Store   // values of callers and results that were too large
 	Calls         *activity.Calls
 	Traffic       *traffic.Store
+	Usage         *usage.Store
+	Refused       *refused.Log // requests to projects' endpoints
+	Probes        *doctor.Probes
+	Doctor        *doctor.Doctor
 	Checklist     *checklist.Store
 	Metrics       *metrics.Metrics
+	Mail          *mail.Mailer
+	TestMail      *trial.Sender
+	Alerts        *alerts.Store
+	FiringAlerts  *alerts.Current // in memory
+	alerts        *alerts.Evaluator
 	Tracer        *tracing.Tracer // nil if no collector is configured
 
 	Declarations *codemode.Declarations
@@ -176,10 +204,12 @@ type Services struct {
 	clients    *egress.Clients
 	tasks      *tasks.Store // of clients, at upstream servers
 	ToolSearch *toolsearch.Searcher
+	backups    *backups.Schedule      // nil without a folder
 	embeddings *embeddings.Embeddings // of tools, for ToolSearch; off without an endpoint
 	pool       *pool.Pool
 	probes     *pool.Pool // of CatalogChecks; has no credentials
 	feed       *notify.Feed
+	sources    *sources.Sources // of events
 	log        *slog.Logger
 	draining   atomic.Bool
 }
@@ -229,16 +259,20 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s := &Services{forwardKey: []byte(rand.Text()), DB: db, Config: c, Version: version, log: log, Background: background.New(log)}
 	guard, resolver := egress.NewGuard(c.EgressAllow), secrets.NewResolver(c.Keys, c.Environment)
 	s.clients = egress.NewClients(guard, egress.WithTasks(s.Background))
+	s.Mail = mail.New(mail.Options{Server: c.Mail, Dial: s.clients.DialMail, Name: c.PublicURL.Hostname(), Now: parts.Now, Log: log})
 	if err := s.wireStore(ctx, guard, resolver); err != nil {
 		return nil, err
 	}
+	s.wireOutbox(checkURL(guard, c))
 	s.wireAccess(parts)
+	s.wireDoctor()
 	s.wireCatalog()
 	s.wireRequests()
 	s.wireConnections(resolver)
 	s.wireRunners(parts.Now)
 	s.wireUpstreams(resolver)
 	s.wireCode()
+	s.wireAlerts(parts.Now)
 	if err := s.wireGateway(ctx, resolver); err != nil {
 		return nil, err
 	}
@@ -255,13 +289,21 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 		return err
 	}
 	s.Audit = activity.NewKeyedAudit(db, c.Keys, now)
+	if c.Backup.Dir != "" {
+		s.backups = backups.New(db, backups.Options(c.Backup), now, s.log)
+	}
+	s.Events = outbox.New(db, now)
+	s.Audit.UseEvents(s.Events)
 	s.Denials = activity.NewDenials(db, s.Audit, now, s.log)
 	s.Calls = activity.NewCalls(db, now, s.log)
 	s.Traffic = traffic.New(db, now)
+	s.Usage = usage.New(db, now)
+	s.Refused = refused.New(db, now, s.log)
 	s.tasks = tasks.NewStore(db, now)
 	s.Checklist = checklist.New(db, now)
 	s.EndedSessions = sessions.NewEnded(db, s.feed, sessions.MaxEnded, now)
 	s.LogLevels = sessions.NewLevels(db, s.feed, sessions.MaxLevels, now)
+	s.Artifacts = artifacts.NewStore(db, c.Keys, now)
 	s.Finished = sessions.NewFinished(db, s.feed, c.Keys, now, s.log)
 	var options []projects.Option
 	if !c.LoopbackListener {
@@ -270,6 +312,7 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 	s.Projects = projects.NewStore(db, resolver, checkURL(guard, c), s.Audit, s.feed, now, options...)
 	s.ToolStates = toolstate.NewStore(db, s.Audit, s.feed)
 	s.Toolsets = toolsets.NewStore(db, s.Audit, s.feed, now)
+	s.Recipes = recipes.NewStore(db, s.Audit, s.feed, now)
 	if err := s.Projects.SealAddresses(ctx); err != nil {
 		return err
 	}
@@ -292,6 +335,7 @@ func (s *Services) wireAccess(parts AccessParts) {
 	})
 	s.CallLimits = callrate.New(now)
 	s.Quotas = quotas.New(db, quotas.MaxCounters, now, s.log)
+	s.Quotas.Report(s.sources.Quota)
 	s.Groups = groups.NewStore(db, s.Audit, s.feed, memberships, now)
 	s.People = access.NewUsers(db, s.Audit, s.feed, c.Keys, parts.Hasher, memberships, now)
 	s.Factors = factors.New(factors.Options{
@@ -308,6 +352,14 @@ func (s *Services) wireAccess(parts AccessParts) {
 		users := access.NewIdentities(s.People, s.Groups, sso.AllowedDomains, sso.DefaultRole)
 		s.SingleSignOn = oidc.NewSignOn(oidc.SignOnOptions{DB: db, Users: users, Provider: provider, Sealer: c.Keys, Groups: s.Groups, Now: now})
 	}
+}
+
+// wireDoctor creates the test of how clients reach the gateway.
+func (s *Services) wireDoctor() {
+	s.Probes = doctor.NewProbes(s.Config.Keys, now)
+	s.Doctor = doctor.New(doctor.Options{
+		DB: s.DB, Audit: s.Audit, Client: s.clients.Own(s.Config.PublicURL), Public: s.Config.PublicURL, Probes: s.Probes, Keys: s.Keys, OAuth: s.OAuth, Log: s.log, Now: now,
+	})
 }
 
 // wireCatalog creates the public catalog of servers and templates.
@@ -344,6 +396,7 @@ func (s *Services) wireConnections(resolver *secrets.Resolver) {
 		ClientOf: func(server models.Server) *http.Client { return s.httpClientOf(server, resolver) },
 		Enabled:  s.Rights.IsEnabled,
 		Ended:    s.accountEnded,
+		Stored:   s.sources.Connection,
 	})
 	s.Waiting = oauthclient.NewWaiting(s.Connections)
 	s.Tickets = connections.NewTickets(s.Config.Keys, s.Config.PublicURL, now)
@@ -364,6 +417,7 @@ func (s *Services) httpClientOf(row models.Server, resolver *secrets.Resolver) *
 // their tools.
 func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.History = history.New(s.DB, now, s.log)
+	s.History.Report(s.sources.Server)
 	s.Revisions = revisions.New(s.DB, s.feed, now, s.log, s.Background)
 	s.pool = pool.New(s.clients.MCP(), s.Version, pool.WithTasks(s.Background), pool.WithInstance(s.Instance), pool.WithTurns(s.History.Note), pool.WithRevisions(s.Revisions),
 		pool.WithNamed(func(t *upstream.Target, method string, params []byte) bool {
@@ -396,6 +450,7 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 	s.Arguments = schema.NewValidator()
 	s.Syncer = inventory.NewSyncer(inventory.Options{
 		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Programs: s.Runners, Now: now, Log: s.log, Tasks: s.Background,
+		Redefined: s.sources.Definitions,
 		Unchecked: s.Arguments.UncheckedReason, ResourceUpdated: s.Subscriptions.ResourceUpdated, Observed: s.History.Note, Listed: s.Subscriptions.Listed,
 		Readers:  connections.NewReaders(s.DB, s.Audit, s.feed),
 		Changing: moves.New(s.Directory, s.Toolsets, s.log).Sync,
@@ -435,8 +490,8 @@ func (s *Services) wireGateway(ctx context.Context, resolver *secrets.Resolver) 
 		return err
 	}
 	s.Gateway = gateway.New(gateway.Options{
-		Upstreams: upstreams, Views: s.Views, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits, Quotas: s.Quotas,
-		Arguments: s.Arguments, Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.calling, Outages: s.pool, FirstReads: s.Syncer,
+		Upstreams: upstreams, Views: s.Views, Search: s.ToolSearch, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits, Quotas: s.Quotas, Artifacts: s.Artifacts,
+		Arguments: s.Arguments, Proposals: s.Recipes, Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.calling, Outages: s.pool, FirstReads: s.Syncer,
 		Connecting: connecting.New(s.calling, s.Tickets, s.Config.Keys, now),
 		TaskRows:   s.tasks, TaskStreams: s.pool,
 		Tokens: s.Config.Keys, References: resolver, Version: s.Version, Instance: s.Instance, Log: s.log, Tasks: s.Background,

@@ -12,8 +12,13 @@ func (s *Services) newMetrics(version string) *metrics.Metrics {
 	if s.embeddings.On() {
 		embedded = func() metrics.EmbeddingStats { return metrics.EmbeddingStats(s.embeddings.Stats()) }
 	}
+	var backedUp func() metrics.BackupStats
+	if s.backups != nil {
+		backedUp = func() metrics.BackupStats { return metrics.BackupStats(s.backups.Stats()) }
+	}
 	return metrics.New(metrics.Options{
-		Version: version, Projects: s.upstreamStates, Syncs: s.Syncer.Syncs, Lost: s.Calls.Dropped, Unattributed: s.pool.Unattributed, Panics: s.Background.Panics, Connectors: s.Runners.Connectors, Embeddings: embedded,
+		Version: version, Projects: s.upstreamStates, Syncs: s.Syncer.Syncs, Lost: s.Calls.Dropped, Unattributed: s.pool.Unattributed, Panics: s.Background.Panics, Connectors: s.Runners.Connectors, Embeddings: embedded, Backups: backedUp, Outbox: s.outboxStats,
+		Alerts: s.FiringAlerts.Counts, Mail: s.Mail.Sent,
 		Catalog: func() (servers, templates int) { return len(s.Catalog.AllEntries()), len(s.Catalog.AllTemplates()) },
 	})
 }

@@ -35,7 +35,7 @@ func IsLocal(c *fiber.Ctx) bool {
 // ThroughProxy reports whether a request came through a detectable proxy: its
 // peer is a trusted proxy, or it has a header that proxies add.
 func ThroughProxy(c *fiber.Ctx) bool {
-	if EventOf(c).proxies.Trust(forwarded.ParseAddress(peerIP(c))) {
+	if FromTrustedProxy(c) {
 		return true
 	}
 	for _, name := range []string{fiber.HeaderXForwardedFor, fiber.HeaderForwarded, fiber.HeaderXForwardedHost, fiber.HeaderXForwardedProto, "X-Real-Ip", fiber.HeaderVia} {
@@ -44,6 +44,14 @@ func ThroughProxy(c *fiber.Ctx) bool {
 		}
 	}
 	return false
+}
+
+// PeerIP returns the address of the peer of a request, which can be a proxy.
+func PeerIP(c *fiber.Ctx) string { return peerIP(c) }
+
+// FromTrustedProxy reports whether the peer of a request is a trusted proxy.
+func FromTrustedProxy(c *fiber.Ctx) bool {
+	return EventOf(c).proxies.Trust(forwarded.ParseAddress(peerIP(c)))
 }
 
 // peerIP returns the address of the request's peer. Connections of package conn

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"io"
 	"net"
 	"time"
@@ -11,6 +12,30 @@ import (
 // downloadWriteTime is the time a client has to receive each piece of a
 // Download.
 const downloadWriteTime = 30 * time.Second
+
+// File is created while it is read. Next returns its parts in order, then io.EOF.
+type File interface {
+	Next(ctx context.Context) ([]byte, error)
+}
+
+// SendFile responds with a file as Download does. Its first part is created before
+// the response starts, so that a failure can still be returned. The others have no
+// deadline, because the client determines how long they take.
+func SendFile(c *fiber.Ctx, mediaType, name string, file File) error {
+	first, err := file.Next(c.UserContext())
+	if err != nil {
+		return err
+	}
+	ctx := context.WithoutCancel(c.UserContext())
+	Download(c, mediaType, name, func() ([]byte, error) {
+		if part := first; part != nil {
+			first = nil
+			return part, nil
+		}
+		return file.Next(ctx)
+	})
+	return nil
+}
 
 // Download responds with a file. next returns its pieces in order, then io.EOF.
 // It is called after the handler has returned, as fast as the client reads. Any

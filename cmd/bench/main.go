@@ -18,7 +18,8 @@ const usage = `usage: bench COMMAND [flags]
 
   calls    measure tools/call directly, through a bare proxy and through the gateway
   scale    measure startup, and memory and latency with many servers, sessions, tools and catalog rows
-  report   run both and write the tables into a file between two marker lines
+  many     measure thousands of projects, servers, keys, people and connections on PostgreSQL
+  report   run calls and scale, and write the tables into a file between two marker lines
 
   upstream   serve MCP servers; started by the other commands
   floor      serve the bare proxy; started by the other commands
@@ -44,7 +45,7 @@ func main() {
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	commands := map[string]func(context.Context, []string, io.Writer, io.Writer) error{
-		"calls": measureCalls, "scale": measureScale, "report": writeReport, "upstream": serveUpstream, "floor": serveFloor,
+		"calls": measureCalls, "scale": measureScale, "many": measureMany, "report": writeReport, "upstream": serveUpstream, "floor": serveFloor,
 	}
 	if len(args) == 0 || commands[args[0]] == nil {
 		fmt.Fprint(stderr, usage)

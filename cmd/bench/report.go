@@ -11,6 +11,9 @@ import (
 	"mcpgateway/cmd/bench/measure"
 )
 
+// benchMarker is the name of the report's marker lines in a file.
+const benchMarker = "bench"
+
 // writeReport measures everything and writes the tables into a file.
 func writeReport(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("bench report", flag.ContinueOnError)
@@ -27,7 +30,7 @@ func writeReport(ctx context.Context, args []string, stdout, stderr io.Writer) e
 		return errUsage
 	}
 	// Check the file first: a measurement takes 20 minutes.
-	if err := measure.CheckFile(*into); err != nil {
+	if err := measure.CheckFile(*into, benchMarker); err != nil {
 		return err
 	}
 	programs, remove, err := o.programs(ctx)
@@ -50,7 +53,7 @@ func writeReport(ctx context.Context, args []string, stdout, stderr io.Writer) e
 	if err := o.print(&b, machine, nil, append(sideBySide.Tables(), grown.Tables()...)); err != nil {
 		return err
 	}
-	if err := measure.ReplaceInFile(*into, b.Bytes()); err != nil {
+	if err := measure.ReplaceInFile(*into, benchMarker, b.Bytes()); err != nil {
 		return err
 	}
 	_, err = stdout.Write(b.Bytes())

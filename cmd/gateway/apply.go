@@ -67,6 +67,9 @@ func printPlan(w io.Writer, plan projects.Plan, dryRun bool) {
 		if c.Toolset != "" {
 			line = signs[c.Action] + " toolset " + c.Project + "/" + c.Toolset
 		}
+		if c.Recipe != "" {
+			line = signs[c.Action] + " recipe  " + c.Project + "/" + c.Recipe
+		}
 		if len(c.Fields) > 0 {
 			line += ": " + strings.Join(c.Fields, ", ")
 		}

@@ -10,12 +10,15 @@ import (
 	"mcpgateway/services/activity"
 )
 
-// audit implements `gateway audit verify`. It prints the number of rows, the
+// audit implements `gateway audit`. verify prints the number of rows, the
 // hash of the last and the number of rows with a MAC, or fails with the first
 // wrong row.
 func audit(ctx context.Context, std streams, args []string) error {
+	if len(args) > 0 && args[0] == "export" {
+		return exportAudit(ctx, std, args[1:])
+	}
 	if len(args) == 0 || args[0] != "verify" {
-		return usagef("missing subcommand: verify")
+		return usagef("missing subcommand: verify or export")
 	}
 	if err := parse(flags(std, "audit verify"), args[1:]); err != nil {
 		return err
@@ -33,8 +36,14 @@ func audit(ctx context.Context, std streams, args []string) error {
 		_, err = fmt.Fprintln(std.out, "The audit log is empty.")
 		return err
 	}
+	if found.Removed > 0 {
+		if _, err := fmt.Fprintf(std.out, "Rows 1 to %d were removed as set by GATEWAY_AUDIT_YEARS; their end is anchored\n", found.Removed); err != nil {
+			return err
+		}
+	}
+	stored := found.Count - found.Removed
 	_, err = fmt.Fprintf(std.out, "%d rows, all unchanged; hash of the last row: %s\n%d rows have a MAC of GATEWAY_SECRETS_KEYS, %d from earlier versions do not\n",
-		found.Count, found.Head, found.Keyed, found.Count-found.Keyed)
+		stored, found.Head, found.Keyed, stored-found.Keyed)
 	return err
 }
 

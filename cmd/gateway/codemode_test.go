@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -56,6 +57,32 @@ func (s *stage) checkCodeMode(t *testing.T, version string) {
 	}
 	_, outcome := call("gateway_executeTool", map[string]any{"code": threeCalls, "input": map[string]any{"a": 40}})
 	checkOutcome(t, outcome)
+
+	// A block that a tool returned comes back as an image.
+	answer, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "gateway_executeTool", Arguments: map[string]any{"code": imageFromCode}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, ok := answer.Content[0].(*mcp.ImageContent)
+	if !ok || answer.IsError || image.MIMEType != "image/png" || !bytes.HasPrefix(image.Data, []byte("\x89PNG")) {
+		t.Errorf("image from code: %+v", answer.Content[0])
+	}
+}
+
+// imageFromCode is code that returns the image of a tool's result.
+const imageFromCode = `const { content } = await every["get-tiny-image"]({});
+return content.find((block) => block.type === "image");`
+
+// checkCodeImage reads an image returned by code with a client of npm.
+func (s *stage) checkCodeImage(t *testing.T, client realClient) {
+	saw, err := client.visit(t, s.endpoint("code"), "", toolCall{"gateway_executeTool", map[string]any{"code": imageFromCode}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := saw.Results["gateway_executeTool"]
+	if got.IsError || len(got.Content) != 1 || got.Content[0].Type != "image" || !strings.HasPrefix(got.Content[0].Data, "iVBORw0KGgo") {
+		t.Errorf("image from code: %+v", got)
+	}
 }
 
 // checkOutcome checks the results of the three calls.

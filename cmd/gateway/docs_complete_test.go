@@ -27,6 +27,7 @@ func references() map[string]reference {
 		"commands":      {"commands.md", declaredCommands, listedCommands},
 		"metrics":       {"metrics.md", declaredMetrics, captured("(?m)^\\| `(gateway_[a-z_]+)` \\|")},
 		"audit actions": {"audit-events.md", declaredActions, listedActions},
+		"events":        {"webhooks.md", declaredEvents, listedEvents},
 		"operations":    {"api.md", declaredOperations, listedOperations},
 		"catalog keys":  {"catalog-api.md", declaredCatalogKeys, listedCatalogKeys},
 	}
@@ -167,7 +168,10 @@ func declaredMetrics(t *testing.T) []string {
 func declaredActions(t *testing.T) []string {
 	var actions []string
 	for path, source := range shipped(t, "services") {
-		if !strings.Contains(source, "activity.Entry") && !strings.Contains(source, "udit") && !strings.Contains(source, "ntry(") && !strings.Contains(source, "ction") {
+		if strings.HasSuffix(path, "services/outbox/kinds.go") {
+			continue // events that are not audit entries
+		}
+		if !strings.Contains(source, "activity.Entry") && !strings.Contains(source, "udit") && !strings.Contains(source, "ntry(") && !strings.Contains(source, ".record(") && !strings.Contains(source, "ction") {
 			continue
 		}
 		actions = append(actions, captured(`"([a-z]+\.[a-z_]*(?:ed|en|wn|_all|_overage))"`)(source)...)
@@ -192,7 +196,32 @@ func listedActions(markdown string) []string {
 	return captured("`([a-z_.]+)`")(strings.Join(captured("(?m)^\\| ([^|]+) \\|")(tables), "\n"))
 }
 
+// declaredEvents returns the kinds of events that are not audit entries.
+func declaredEvents(t *testing.T) []string {
+	return inSources(t, "services/outbox/kinds.go", `"([a-z]+\.[a-z_]+)"`)
+}
+
+func listedEvents(markdown string) []string {
+	return captured("(?m)^\\| `([a-z]+\\.[a-z_]+)` \\|")(markdown)
+}
+
 var pathParameter = regexp.MustCompile(`\{[A-Za-z]+\}`)
+
+func TestReadmeLinksEveryDocsPage(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob(filepath.Join("..", "..", "views", "docs", "*.md"))
+	if err != nil || len(pages) < 40 {
+		t.Fatalf("%d pages, %v", len(pages), err)
+	}
+	for _, page := range pages {
+		if link := "(views/docs/" + filepath.Base(page) + ")"; !strings.Contains(string(readme), link) {
+			t.Errorf("README.md has no link %s", link)
+		}
+	}
+}
 
 // declaredOperations returns the operations of openapi.json.
 func declaredOperations(t *testing.T) []string {
@@ -217,7 +246,7 @@ func declaredOperations(t *testing.T) []string {
 
 func listedOperations(markdown string) []string {
 	var operations []string
-	for _, o := range captured("`((?:GET|POST|PATCH|PUT|DELETE) /(?:api|v0\\.1)/[^` ?]*)`")(markdown) {
+	for _, o := range captured("`((?:GET|POST|PATCH|PUT|DELETE) /(?:api|v0\\.1|views)/[^` ?]*)`")(markdown) {
 		operations = append(operations, pathParameter.ReplaceAllString(o, "{}"))
 	}
 	return operations

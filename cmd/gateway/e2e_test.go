@@ -235,6 +235,11 @@ func TestRealClientsAndUpstreams(t *testing.T) {
 	for _, version := range []string{modern, legacy} {
 		t.Run("Code Mode over "+version, func(t *testing.T) { s.checkCodeMode(t, version) })
 	}
+	for _, client := range realClients(s.root) {
+		if client.name == "sdk1" || client.name == "client2-auto" {
+			t.Run("image from code with "+client.name, func(t *testing.T) { s.checkCodeImage(t, client) })
+		}
+	}
 	t.Run("Code Mode over the SSE bridge", func(t *testing.T) { s.checkCodeOverBridge(t) })
 	t.Run("missing or unknown key", func(t *testing.T) {
 		for _, bearer := range []string{"", "gwk_" + strings.Repeat("0", 36)} {

@@ -86,7 +86,9 @@ func newLaptop(t *testing.T) *laptop {
 	}
 	l.replicas[0].apply(t, map[string]any{"projects": map[string]any{"keyed": map[string]any{"authMode": "api_key"}}})
 	l.key = strings.TrimSpace(l.replicas[0].command(t, "keys", "create", "--project", "keyed"))
-	l.proxy = newCutter(t, l.replicas[0].base, l.replicas[1].base)
+	l.proxy = newCutter(t, func() []string {
+		return []string{strings.TrimPrefix(l.replicas[0].base, "http://"), strings.TrimPrefix(l.replicas[1].base, "http://")}
+	})
 
 	entries := map[string]any{}
 	for alias, eras := range map[string]string{"new": "all", "old": "2025-06-18"} {

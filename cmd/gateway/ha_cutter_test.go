@@ -6,7 +6,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,25 +14,23 @@ import (
 // cutter is a TCP proxy that gives each connection to the next backend, and can cut
 // all of them.
 type cutter struct {
-	url string
+	url   string
+	hosts func() []string // current backends
 
 	mu    sync.Mutex
-	hosts []string
 	turn  int
 	conns map[net.Conn]bool
 }
 
-// newCutter returns a proxy for the base URLs. It runs until the end of the test.
-func newCutter(t *testing.T, bases ...string) *cutter {
+// newCutter returns a proxy for the backends that hosts returns, each HOST:PORT. It
+// runs until the end of the test.
+func newCutter(t *testing.T, hosts func() []string) *cutter {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cutter{url: "http://" + listener.Addr().String(), conns: map[net.Conn]bool{}}
-	for _, base := range bases {
-		c.hosts = append(c.hosts, strings.TrimPrefix(base, "http://"))
-	}
+	c := &cutter{url: "http://" + listener.Addr().String(), hosts: hosts, conns: map[net.Conn]bool{}}
 	var running sync.WaitGroup
 	running.Go(func() {
 		for {
@@ -52,11 +49,16 @@ func newCutter(t *testing.T, bases ...string) *cutter {
 	return c
 }
 
-// pass copies a connection in both directions until it ends.
+// pass copies a connection in both directions until it ends. Without a backend, it
+// closes it.
 func (c *cutter) pass(from net.Conn) {
 	defer from.Close()
+	hosts := c.hosts()
+	if len(hosts) == 0 {
+		return
+	}
 	c.mu.Lock()
-	host := c.hosts[c.turn%len(c.hosts)]
+	host := hosts[c.turn%len(hosts)]
 	c.turn++
 	c.mu.Unlock()
 	to, err := net.Dial("tcp", host)

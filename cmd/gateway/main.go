@@ -49,10 +49,12 @@ func commands() map[string]command {
 		"connectors":  {"connectors create|list|revoke --project SLUG …", connectorsCommand},
 		"catalog":     {"catalog import --file F | --from URL [--dry-run]", catalogCommand},
 		"admin":       {"admin create --email E [--password-stdin] | setup-link | reset-factors --email E", admin},
-		"audit":       {"audit verify", audit},
+		"audit":       {"audit verify | export [--format jsonl|csv] [--after N]", audit},
 		"rekey":       {"rekey", rekey},
 		"runner":      {runnerUsage, runnerCommand},
 		"backup":      {"backup -o FILE", backup},
+		"restore":     {"restore --check FILE", restore},
+		"print":       {printUsage, printManifest},
 		"migrate":     {"migrate up|status", migrate},
 		"healthcheck": {"healthcheck [--url URL]", healthcheck},
 		"version":     {"version [--json]", printVersion},
@@ -65,7 +67,7 @@ func commands() map[string]command {
 }
 
 // order is the order of the commands in the help.
-var order = []string{"serve", "apply", "export", "keys", "connectors", "admin", "catalog", "runner", "audit", "migrate", "rekey", "backup", "healthcheck", "version"}
+var order = []string{"serve", "apply", "export", "keys", "connectors", "admin", "catalog", "runner", "audit", "migrate", "rekey", "backup", "restore", "print", "healthcheck", "version"}
 
 func main() {
 	signaled, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -23,7 +23,7 @@ var updateNames = flag.Bool("update", false, "rewrite testdata/names.txt")
 
 // TestPublicNames compares the names that clients, scripts, dashboards and
 // configurations depend on with testdata/names.txt: error and warning codes,
-// metrics with their labels, audit actions, settings, commands with their
+// metrics with their labels, audit actions, events, settings, commands with their
 // flags, built-in tools, and the operations of the API.
 //
 // It reads the names from the source, not from identifiers, so that it allows
@@ -200,6 +200,7 @@ func (p *sources) metrics() []string {
 
 var (
 	// actionName matches a noun and a past participle, or an overage.
+	eventName    = regexp.MustCompile(`^[a-z]+\.[a-z_]+$`)
 	actionName   = regexp.MustCompile(`^[a-z]+\.([a-z]+_)*[a-z]*(ed|en|wn|overage)(_all)?$`)
 	actionPrefix = regexp.MustCompile(`^[a-z]+\.$`)
 )
@@ -209,6 +210,9 @@ var (
 func (p *sources) actions() []string {
 	if !strings.HasPrefix(p.room, "services") {
 		return nil
+	}
+	if p.room == "services/outbox" {
+		return prefixed("event ", p.stringConstants(eventName))
 	}
 	var actions []string
 	for _, file := range p.files {

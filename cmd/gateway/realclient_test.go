@@ -42,6 +42,7 @@ type toolResult struct {
 	Content []struct {
 		Type string `json:"type"`
 		Text string `json:"text"`
+		Data string `json:"data"`
 	} `json:"content"`
 }
 

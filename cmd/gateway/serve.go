@@ -15,6 +15,7 @@ import (
 	"mcpgateway/cmd/gateway/logbuffer"
 	"mcpgateway/routes"
 	"mcpgateway/services"
+	"mcpgateway/services/backups"
 	"mcpgateway/web/conn"
 )
 
@@ -36,6 +37,11 @@ func serve(ctx context.Context, std streams, args []string) error {
 	c, err := configure(std, *addr)
 	if err != nil {
 		return err
+	}
+	if c.Backup.Dir != "" {
+		if err := backups.Usable(c.Backup.Dir); err != nil {
+			return errConfig{fmt.Errorf("GATEWAY_BACKUP_DIR: %w. Create the folder, and let the gateway's user write to it", err)}
+		}
 	}
 	served, err := readServed(*file, local, std.in)
 	if err != nil {

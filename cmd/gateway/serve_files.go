@@ -105,7 +105,7 @@ func (f *servedFiles) apply(ctx context.Context, s *services.Services, log *slog
 	}
 	for _, change := range plan.Changes {
 		if change.Action != projects.ActionKeep {
-			log.Info("configuration applied", "action", change.Action, "project", change.Project, "server", change.Server, "toolset", change.Toolset, "group", change.Group, "fields", change.Fields)
+			log.Info("configuration applied", "action", change.Action, "project", change.Project, "server", change.Server, "toolset", change.Toolset, "recipe", change.Recipe, "group", change.Group, "fields", change.Fields)
 		}
 	}
 	for _, warning := range plan.Warnings {

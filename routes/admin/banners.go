@@ -4,7 +4,9 @@ import (
 	"context"
 	"strings"
 
+	"mcpgateway/models"
 	"mcpgateway/services/access/reach"
+	"mcpgateway/services/alerts"
 	"mcpgateway/services/oauthclient"
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/layout"
@@ -15,6 +17,10 @@ import (
 
 // maxBannerNames is the maximum number of servers that a banner names.
 const maxBannerNames = 4
+
+// maxBannerObjects is the maximum number of objects that a banner names for each
+// rule of its alerts.
+const maxBannerObjects = 2
 
 // PendingServers returns the servers that an administrator must authorize.
 // Implemented by oauthclient.PendingAuth.
@@ -29,14 +35,20 @@ type OpenRequests interface {
 	Waiting(ctx context.Context, names int) (int, []string, error)
 }
 
+// FiringAlerts are the alerts that fire. Implemented by alerts.Current, which has
+// them in memory.
+type FiringAlerts interface {
+	Firing() []models.Alert
+}
+
 // Banners returns the banners above every admin page: the servers that an
 // administrator, or a maintainer of their project, has to connect, and for
-// administrators the open requests for servers.
-func Banners(directory *toolset.Directory, waiting PendingServers, requests OpenRequests) func(ctx context.Context, role string) []layout.Banner {
+// administrators the firing alerts and the open requests for servers.
+func Banners(directory *toolset.Directory, waiting PendingServers, requests OpenRequests, firing FiringAlerts) func(ctx context.Context, role string) []layout.Banner {
 	return func(ctx context.Context, role string) []layout.Banner {
 		var banners []layout.Banner
 		if role == guard.RoleAdmin {
-			banners = requestBanner(ctx, requests)
+			banners = append(alertBanner(firing.Firing()), requestBanner(ctx, requests)...)
 		}
 		mine := reach.Of(ctx)
 		servers := PendingOf(mine, directory, waiting)
@@ -55,6 +67,38 @@ func Banners(directory *toolset.Directory, waiting PendingServers, requests Open
 		}
 		return append([]layout.Banner{b}, banners...)
 	}
+}
+
+// alertBanner returns the banner of the firing alerts by rule, or none. Connections
+// that need authorization have their own banner.
+func alertBanner(firing []models.Alert) []layout.Banner {
+	objects := map[string][]string{}
+	var rules []string // in the order of their newest alerts
+	count := 0
+	for _, a := range firing {
+		if a.Rule == alerts.ConnectionNeeded {
+			continue
+		}
+		if objects[a.Rule] == nil {
+			rules = append(rules, a.Rule)
+		}
+		objects[a.Rule] = append(objects[a.Rule], ui.Clean(a.Object))
+		count++
+	}
+	if count == 0 {
+		return nil
+	}
+	var parts []string
+	for _, rule := range rules {
+		named := objects[rule][:min(len(objects[rule]), maxBannerObjects)]
+		part := alerts.Title(rule) + " (" + strings.Join(named, ", ")
+		if more := len(objects[rule]) - len(named); more > 0 {
+			part += " and " + ui.Count(more) + " more"
+		}
+		parts = append(parts, part+")")
+	}
+	text := ui.Plural(count, "alert: ", "alerts: ") + strings.Join(parts, ", ")
+	return []layout.Banner{{Tone: "bad", Text: text + ".", LinkLabel: "Show alerts", LinkURL: paths.Alerts}}
 }
 
 // requestBanner returns the banner of the open requests, or none, also if they

@@ -50,7 +50,7 @@ func TestBannerNamesServers(t *testing.T) {
 		{"names over the limit", many(5), guard.RoleAdmin, "5 servers need to be reconnected: a, b, c, d and 1 more. Review /admin/connections"},
 	} {
 		got := ""
-		for _, b := range admin.Banners(nil, tt.servers, openRequests(nil))(reach.With(t.Context(), reach.OfPerson("p", models.Role(tt.role), nil)), tt.role) {
+		for _, b := range admin.Banners(nil, tt.servers, openRequests(nil), firingAlerts(nil))(reach.With(t.Context(), reach.OfPerson("p", models.Role(tt.role), nil)), tt.role) {
 			got += b.Text + " " + b.LinkLabel + " " + b.LinkURL
 		}
 		if got != tt.want {
@@ -73,11 +73,47 @@ func TestBannerNamesRequests(t *testing.T) {
 		{openRequests{"a", "b", "c", "d", "e"}, guard.RoleAdmin, "5 servers are requested: a, b, c, d and 1 more. Decide /admin/catalog/requests"},
 	} {
 		got := ""
-		for _, b := range admin.Banners(nil, pendingServers(nil), tt.open)(reach.With(t.Context(), reach.OfPerson("p", models.Role(tt.role), nil)), tt.role) {
+		for _, b := range admin.Banners(nil, pendingServers(nil), tt.open, firingAlerts(nil))(reach.With(t.Context(), reach.OfPerson("p", models.Role(tt.role), nil)), tt.role) {
 			got += b.Text + " " + b.LinkLabel + " " + b.LinkURL
 		}
 		if got != tt.want {
 			t.Errorf("%v for %s: %q, want %q", tt.open, tt.role, got, tt.want)
+		}
+	}
+}
+
+// firingAlerts are the objects of alerts about servers.
+type firingAlerts []string
+
+// Firing implements admin.FiringAlerts. It includes a connection, which has its own
+// banner.
+func (f firingAlerts) Firing() []models.Alert {
+	all := []models.Alert{{Rule: "connection_needed", Object: "other"}}
+	for _, object := range f {
+		all = append(all, models.Alert{Rule: "server_down", Object: object})
+	}
+	return all
+}
+
+func TestBannerNamesAlerts(t *testing.T) {
+	for _, tt := range []struct {
+		firing firingAlerts
+		role   string
+		want   string
+	}{
+		{nil, guard.RoleAdmin, ""},
+		{firingAlerts{"a"}, guard.RoleAdmin, "1 alert: Server down (a). Show alerts /admin/alerts"},
+		{firingAlerts{"a"}, guard.RoleViewer, ""},
+		{firingAlerts{"a"}, guard.RoleMember, ""},
+		{firingAlerts{"a", "b"}, guard.RoleAdmin, "2 alerts: Server down (a, b). Show alerts /admin/alerts"},
+		{firingAlerts{"a", "b", "c"}, guard.RoleAdmin, "3 alerts: Server down (a, b and 1 more). Show alerts /admin/alerts"},
+	} {
+		got := ""
+		for _, b := range admin.Banners(nil, pendingServers(nil), openRequests(nil), tt.firing)(reach.With(t.Context(), reach.OfPerson("p", models.Role(tt.role), nil)), tt.role) {
+			got += b.Text + " " + b.LinkLabel + " " + b.LinkURL
+		}
+		if got != tt.want {
+			t.Errorf("%v for %s: %q, want %q", tt.firing, tt.role, got, tt.want)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/ui"
 )
@@ -36,6 +38,21 @@ func StateChips[S views.ServerState | views.ConnectionState](path string, states
 		}
 	}
 	return chips
+}
+
+// MaxShown is the maximum number of people, groups or grants on a page, and of the
+// options of a form. A search finds the others.
+const MaxShown = 100
+
+// PersonByEmail returns the enabled user with an email address, ignoring case, or
+// a fault that names the address.
+func PersonByEmail(people []access.User, email string) (access.User, error) {
+	for _, p := range people {
+		if p.Email != "" && strings.EqualFold(p.Email, strings.TrimSpace(email)) && p.DisabledAt == nil {
+			return p, nil
+		}
+	}
+	return access.User{}, fault.Invalid("No one who can sign in has the email address %q.", email)
 }
 
 // Mentions reports whether text contains query, ignoring case.

@@ -12,13 +12,16 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/access/reach"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/activity/export"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
+	"mcpgateway/web"
 )
 
 // AuditLog lists audit entries.
 type AuditLog interface {
 	List(ctx context.Context, f activity.Filter, before int64, limit int) ([]models.AuditEntry, int64, error)
+	Between(ctx context.Context, f activity.Filter, after, through int64, limit int) ([]models.AuditEntry, error)
 }
 
 // Audit serves the audit log.
@@ -72,10 +75,11 @@ func auditOf(row models.AuditEntry) auditRecord {
 }
 
 // auditParameters are the query parameters of GET /api/audit.
-var auditParameters = []string{"actor", "action", "object", "project", "since", "until", "limit", "cursor"}
+var auditParameters = []string{"actor", "action", "object", "project", "since", "until", "limit", "cursor", "format", "after"}
 
-// List serves GET /api/audit, newest rows first. Cursors continue after the
-// last row of a page, regardless of new rows, and are bound to their filter.
+// List serves GET /api/audit, newest rows first, or oldest first as a file for
+// administrators. Cursors continue after the last row of a page, regardless of new
+// rows, and are bound to their filter.
 func (a *Audit) List(c *fiber.Ctx) error {
 	filter, bound, err := auditFilter(c)
 	if err != nil {
@@ -86,6 +90,33 @@ func (a *Audit) List(c *fiber.Ctx) error {
 	if err := mine.CheckFilter(filter.Actor, filter.Object); err != nil {
 		return err
 	}
+	format, err := fileFormat(c)
+	if err != nil {
+		return err
+	}
+	if format != "" {
+		return a.download(c, filter, format)
+	}
+	return a.page(c, filter, bound)
+}
+
+// download responds with a file. It has no pages.
+func (a *Audit) download(c *fiber.Ctx, filter activity.Filter, format export.Format) error {
+	if !reach.Of(c.UserContext()).AdministersAll() {
+		return fault.Forbidden("Only administrators export the audit log.")
+	}
+	if err := withoutPages(c); err != nil {
+		return err
+	}
+	after, err := export.ParseAuditPosition(c.Query("after"))
+	if err != nil {
+		return err
+	}
+	return web.SendFile(c, format.MediaType(), "audit."+string(format), export.Audit(a.log, filter, format, after))
+}
+
+// page responds with one page of rows as JSON.
+func (a *Audit) page(c *fiber.Ctx, filter activity.Filter, bound page.Binding) error {
 	limit, err := page.Range{Name: "limit", Min: 1, Max: maxListLimit, Default: defaultListLimit}.Parse(c.Query("limit"))
 	if err != nil {
 		return err
@@ -98,7 +129,7 @@ func (a *Audit) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	answer := listAnswer[auditRecord]{Items: auditRecords(mine, rows), Count: len(rows)}
+	answer := listAnswer[auditRecord]{Items: auditRecords(reach.Of(c.UserContext()), rows), Count: len(rows)}
 	if answer.NextCursor, err = a.cursor(bound, next); err != nil {
 		return err
 	}
@@ -111,7 +142,7 @@ func (a *Audit) List(c *fiber.Ctx) error {
 func auditFilter(c *fiber.Ctx) (activity.Filter, page.Binding, error) {
 	for name := range c.Request().URI().QueryArgs().All() {
 		if !slices.Contains(auditParameters, string(name)) {
-			return activity.Filter{}, page.Binding{}, fault.Invalid("Unknown parameter %.64q. Use %s.", name, "actor, action, object, project, since, until, limit or cursor")
+			return activity.Filter{}, page.Binding{}, fault.Invalid("Unknown parameter %.64q. Use %s.", name, "actor, action, object, project, since, until, limit, cursor, format or after")
 		}
 	}
 	f := activity.Filter{Actor: c.Query("actor"), Action: c.Query("action"), Object: c.Query("object"), Project: c.Query("project")}

@@ -12,6 +12,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/access/reach"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/activity/export"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
 	"mcpgateway/services/toolset"
@@ -21,7 +22,7 @@ import (
 // CallLog lists tool calls.
 type CallLog interface {
 	List(ctx context.Context, f activity.CallFilter, before string, limit int) ([]models.Call, string, error)
-	ExportCSV(ctx context.Context, f activity.CallFilter, slug func(projectID string) string) *activity.Export
+	Between(ctx context.Context, f activity.CallFilter, after, through string, limit int) ([]models.Call, error)
 }
 
 // CallProjects returns the projects of calls.
@@ -44,25 +45,25 @@ func NewCalls(log CallLog, projects CallProjects, cursors *page.Cursors) *Calls 
 }
 
 // callParameters are the query parameters of GET /api/calls.
-var callParameters = []string{"project", "tool", "server", "outcome", "principal", "since", "until", "limit", "cursor", "format"}
+var callParameters = []string{"project", "tool", "server", "outcome", "principal", "since", "until", "limit", "cursor", "format", "after"}
 
 // callRevision is the constant revision of a log whose rows never change.
 const callRevision = "1"
 
-// List serves GET /api/calls, newest calls first, as pages of JSON or as a CSV
-// file. Cursors continue after the last call of a page, regardless of new
+// List serves GET /api/calls, newest calls first, as pages of JSON, or
+// oldest first as a file. Cursors continue after the last call of a page, regardless of new
 // calls, and are bound to their filter.
 func (h *Calls) List(c *fiber.Ctx) error {
 	filter, bound, err := h.filter(c)
 	if err != nil {
 		return err
 	}
-	asCSV, err := wantsCSV(c)
+	format, err := fileFormat(c)
 	if err != nil {
 		return err
 	}
-	if asCSV {
-		return h.download(c, filter)
+	if format != "" {
+		return h.download(c, filter, format)
 	}
 	return h.page(c, filter, bound)
 }
@@ -87,9 +88,9 @@ func (h *Calls) page(c *fiber.Ctx, filter activity.CallFilter, bound page.Bindin
 }
 
 func (h *Calls) answer(c *fiber.Ctx, bound page.Binding, calls []models.Call, next string) error {
-	answer := listAnswer[activity.CallRecord]{Items: make([]activity.CallRecord, 0, len(calls)), Count: len(calls)}
+	answer := listAnswer[export.CallRecord]{Items: make([]export.CallRecord, 0, len(calls)), Count: len(calls)}
 	for _, call := range calls {
-		answer.Items = append(answer.Items, activity.NewCallRecord(call, h.slug(call.ProjectID)))
+		answer.Items = append(answer.Items, export.NewCallRecord(call, h.slug(call.ProjectID)))
 	}
 	if next != "" {
 		cursor, err := h.cursors.Seal(bound, callRevision, next)
@@ -101,40 +102,16 @@ func (h *Calls) answer(c *fiber.Ctx, bound page.Binding, calls []models.Call, ne
 	return c.JSON(answer)
 }
 
-// download responds with a file. Its first part is created before the response
-// starts, so that a failure can still be returned.
-func (h *Calls) download(c *fiber.Ctx, filter activity.CallFilter) error {
-	if c.Query("cursor") != "" || c.Query("limit") != "" {
-		return fault.New(fault.KindInvalid, fault.CodeConflictingParameters, "CSV files have no pages. Remove limit and cursor, and use since and until.")
+// download responds with a file. It has no pages.
+func (h *Calls) download(c *fiber.Ctx, filter activity.CallFilter, format export.Format) error {
+	if err := withoutPages(c); err != nil {
+		return err
 	}
-	export := h.log.ExportCSV(c.UserContext(), filter, h.slug)
-	first, err := export.Next()
+	after, err := export.ParseCallPosition(c.Query("after"))
 	if err != nil {
 		return err
 	}
-	web.Download(c, "text/csv; charset=utf-8; header=present", "calls.csv", func() ([]byte, error) {
-		if piece := first; piece != nil {
-			first = nil
-			return piece, nil
-		}
-		return export.Next()
-	})
-	return nil
-}
-
-// wantsCSV reports whether the request is for a file. The parameter overrides
-// the header.
-func wantsCSV(c *fiber.Ctx) (bool, error) {
-	switch c.Query("format") {
-	case "csv":
-		return true, nil
-	case "json":
-		return false, nil
-	case "":
-		return c.Accepts(fiber.MIMEApplicationJSON, "text/csv") == "text/csv", nil
-	default:
-		return false, fault.Invalid("format must be json or csv.")
-	}
+	return web.SendFile(c, format.MediaType(), "calls."+string(format), export.Calls(h.log, filter, h.slug, format, after))
 }
 
 // slug returns the slug of a project, or "" if it was deleted.

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -108,7 +109,8 @@ func TestInvalidCallQueriesAreRejected(t *testing.T) {
 	a := onSQLite(t)
 	for query, why := range map[string]string{
 		"?projekt=p": "projekt", "?outcome=fine": "outcome", "?since=yesterday": "since", "?until=1": "until", "?format=xml": "format",
-		"?limit=0": "1 to 1000", "?limit=1001": "1 to 1000", "?tool=%ff": "tool", "?format=csv&limit=1": "since and until", "?format=csv&cursor=x": "since and until",
+		"?limit=0": "1 to 1000", "?limit=1001": "1 to 1000", "?tool=%ff": "tool", "?format=csv&limit=1": "since, until", "?format=jsonl&cursor=x": "since, until",
+		"?after=1": "format=csv", "?format=json&after=1": "format=csv", "?format=csv&after=x": "last line",
 	} {
 		webtest.Check(t, webtest.Case{WantBody: []string{why}}, a.admin(t, "GET", "/api/calls"+query, "", 400, nil))
 	}
@@ -139,15 +141,46 @@ func TestCallsCSV(t *testing.T) {
 			"Content-Type": "text/csv; charset=utf-8; header=present", "Content-Disposition": `attachment; filename="calls.csv"`, "Cache-Control": "no-store",
 		}}, answer)
 		rows, err := csv.NewReader(strings.NewReader(answer.Body)).ReadAll()
-		if err != nil || len(rows) != 6 {
+		if err != nil || len(rows) != 7 {
 			t.Fatalf("%s: %d rows, %v", name, len(rows), err)
 		}
-		if rows[1][3] != `'=HYPERLINK("http://evil")` || rows[1][1] != "" || rows[2][1] != "q" || rows[3][3] != "up__missing" {
-			t.Errorf("%s: %q", name, rows[1])
+		if rows[5][3] != `'=HYPERLINK("http://evil")` || rows[5][1] != "" || rows[4][1] != "q" || rows[3][3] != "up__missing" || strings.Join(rows[6][:3], ",") != "# complete,5,"+row.ID {
+			t.Errorf("%s: %q", name, rows[3:])
+		}
+		if c.Path == "/api/calls" {
+			continue
+		}
+		c.Path += "&after=" + rows[3][11]
+		if rest := webtest.Send(t, a.App.App, c).Body; rest != lines(answer.Body, 0)+lines(answer.Body, 4)+lines(answer.Body, 5)+"# complete,2,"+row.ID+",,,,,,,,,\r\n" {
+			t.Errorf("%s: rest %q", name, rest)
 		}
 	}
 	list := webtest.Send(t, a.App.App, webtest.Case{Path: "/api/calls?format=json", Header: map[string]string{"Accept": "text/csv", "Authorization": "Bearer " + routestest.AdminToken}})
 	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"nextCursor":null`}}, list)
+}
+
+// lines returns a line of a file.
+func lines(text string, n int) string { return strings.SplitAfter(text, "\n")[n] }
+
+func TestCallsAsJSONLines(t *testing.T) {
+	each(t, func(t *testing.T, a *app) {
+		called(t, a)
+		for _, c := range []webtest.Case{{Path: "/api/calls?format=jsonl&project=p"}, {Path: "/api/calls?project=p", Header: map[string]string{"Accept": "application/x-ndjson"}}} {
+			if c.Header == nil {
+				c.Header = map[string]string{}
+			}
+			c.Header["Authorization"] = "Bearer " + routestest.AdminToken
+			answer := webtest.Send(t, a.App.App, c)
+			webtest.Check(t, webtest.Case{Status: 200, WantHeader: map[string]string{"Content-Type": "application/x-ndjson", "Content-Disposition": `attachment; filename="calls.jsonl"`}}, answer)
+			var last struct{ ID string }
+			if err := json.Unmarshal([]byte(lines(answer.Body, 2)), &last); err != nil || strings.Count(answer.Body, "\n") != 4 {
+				t.Fatalf("%v in %s", err, answer.Body)
+			}
+			if want := fmt.Sprintf(`{"complete":true,"rows":3,"last":%q}`+"\n", last.ID); lines(answer.Body, 3) != want {
+				t.Errorf("last line %s, want %s", lines(answer.Body, 3), want)
+			}
+		}
+	})
 }
 
 func TestCallsMatchOpenAPI(t *testing.T) {

@@ -28,11 +28,11 @@ func TestProjectAPI(t *testing.T) {
 		webtest.Check(t, webtest.Case{
 			WantHeader: map[string]string{"Location": "/api/projects/work"},
 			WantJSON: `{"projectSlug":"work","name":"Work","description":"","authMode":"none","oauthAccess":"anyone","codeMode":{"enabled":false,"timeout":30000,"allowFetch":false},"toolExposure":"full",
-				"toolNameLimit":0,"disabledTools":[],"rateLimit":{"perSecond":0,"burst":0},"limits":[],"recordPayloads":false,"toolNames":"prefixed","validateArguments":false,"instructions":"","icon":"","websiteUrl":"","serverCard":false,"published":false,"personalKeys":{"enabled":true,"maxDays":365},"secretRefs":[],"createdAt":"T","updatedAt":"T","warnings":[]}`,
+				"toolNameLimit":0,"disabledTools":[],"rateLimit":{"perSecond":0,"burst":0},"limits":[],"recordPayloads":false,"toolNames":"prefixed","validateArguments":false,"resultLimit":0,"instructions":"","icon":"","websiteUrl":"","serverCard":false,"published":false,"personalKeys":{"enabled":true,"maxDays":365},"secretRefs":[],"retention":{"calls":7,"payloads":3,"runs":200},"createdAt":"T","updatedAt":"T","warnings":[]}`,
 		}, timeless(t, created))
 		routestest.Eventually(t, "tools are synced", func() bool { return strings.Contains(a.listedTools(t, "work", ""), "up__echo") })
 		got := a.admin(t, "PATCH", "/api/projects/work", `{"description":"d","codeMode":{"timeout":1000},"rateLimit":{"burst":5},"recordPayloads":true,"toolNames":"bare","validateArguments":true,"instructions":"Be kind.","icon":"https://x.example/i.png","websiteUrl":"https://x.example","serverCard":true}`, 200, nil)
-		webtest.Check(t, webtest.Case{WantBody: []string{`"name":"Work"`, `"description":"d"`, `"timeout":1000`, `"burst":5`, `"recordPayloads":true`, `"toolNames":"bare","validateArguments":true,"instructions":"Be kind.","icon":"https://x.example/i.png","websiteUrl":"https://x.example","serverCard":true`}}, got)
+		webtest.Check(t, webtest.Case{WantBody: []string{`"name":"Work"`, `"description":"d"`, `"timeout":1000`, `"burst":5`, `"recordPayloads":true`, `"toolNames":"bare","validateArguments":true,"resultLimit":0,"instructions":"Be kind.","icon":"https://x.example/i.png","websiteUrl":"https://x.example","serverCard":true`}}, got)
 		if same := a.admin(t, "GET", "/api/projects/work", "", 200, nil); same.Body != got.Body {
 			t.Errorf("stored %s, response %s", same.Body, got.Body)
 		}

@@ -101,12 +101,12 @@ func TestRecordsUseDeclarativeNames(t *testing.T) {
 			"mcpServers":{"up":{"url":%q,"authType":"bearer","authBearer":"c4nary-1","headers":{"x-key":"c4nary-2","X-Ref":"${MCP_UPSTREAM_C4NARY}"},"denyTools":["sleep"],"oauth":{"clientSecret":"c4nary-3"}}}}}}`, a.url))
 		project := a.admin(t, "GET", "/api/projects/demo", "", 200, nil)
 		webtest.Check(t, webtest.Case{WantJSON: `{"projectSlug":"demo","name":"Demo","description":"d","authMode":"none","oauthAccess":"anyone","codeMode":{"enabled":true,"timeout":1000,"allowFetch":true},
-			"toolExposure":"builtin","toolNameLimit":64,"disabledTools":["a","b"],"rateLimit":{"perSecond":1.5,"burst":3},"limits":[],"recordPayloads":false,"toolNames":"prefixed","validateArguments":false,"instructions":"","icon":"","websiteUrl":"","serverCard":false,"published":false,"personalKeys":{"enabled":false,"maxDays":365},"secretRefs":[],"createdAt":"T","updatedAt":"T",
+			"toolExposure":"builtin","toolNameLimit":64,"disabledTools":["a","b"],"rateLimit":{"perSecond":1.5,"burst":3},"limits":[],"recordPayloads":false,"toolNames":"prefixed","validateArguments":false,"resultLimit":0,"instructions":"","icon":"","websiteUrl":"","serverCard":false,"published":false,"personalKeys":{"enabled":false,"maxDays":365},"secretRefs":[],"retention":{"calls":7,"payloads":3,"runs":200},"createdAt":"T","updatedAt":"T",
 			"warnings":[{"code":"SHARED_CREDENTIALS","message":"Project demo has authMode none: anyone who can reach its endpoint uses the credentials of up."}]}`}, timeless(t, project))
 		id := a.ServerID(t, "demo", "up")
 		server := a.admin(t, "GET", "/api/servers/"+id, "", 200, nil)
 		record := fmt.Sprintf(`{"id":%q,"projectSlug":"demo","alias":"up","url":%q,"transport":"auto","authType":"bearer","hasAuthBearer":true,"headerNames":["X-Key","X-Ref"],
-			"allowedTools":[],"denyTools":["sleep"],"tools":{},"enabled":true,"timeout":60000,"maxConcurrent":512,"sessionMode":"shared","definitionPolicy":"follow","protocolVersion":"auto","taskTimeout":600000,"oauth":{"clientId":"","hasClientSecret":true,"scopes":[]},"connection":"shared","personalHeaders":[],"lastSync":null,"revision":null,"health":null,"createdAt":"T","updatedAt":"T"}`, id, a.url)
+			"allowedTools":[],"denyTools":["sleep"],"tools":{},"enabled":true,"timeout":60000,"maxConcurrent":512,"sessionMode":"shared","definitionPolicy":"follow","protocolVersion":"auto","taskTimeout":600000,"resultLimit":null,"oauth":{"clientId":"","hasClientSecret":true,"scopes":[]},"connection":"shared","personalHeaders":[],"lastSync":null,"revision":null,"health":null,"createdAt":"T","updatedAt":"T"}`, id, a.url)
 		var got map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(server.Body), &got); err != nil {
 			t.Fatal(err)

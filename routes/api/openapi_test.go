@@ -64,7 +64,7 @@ func TestOpenAPIListsRoutes(t *testing.T) {
 	a := onSQLite(t)
 	served := map[string]bool{}
 	for _, r := range a.GetRoutes(true) {
-		if api := strings.HasPrefix(r.Path, "/api/") || strings.HasPrefix(r.Path, "/v0.1/"); api && r.Method != "HEAD" && r.Method != "OPTIONS" {
+		if api := strings.HasPrefix(r.Path, "/api/") || strings.Contains(r.Path, "/v0.1/"); api && r.Method != "HEAD" && r.Method != "OPTIONS" {
 			served[r.Method+" "+parameterInPath.ReplaceAllString(r.Path, "{}")] = true
 		}
 	}
@@ -277,7 +277,10 @@ func TestResponsesMatchOpenAPI(t *testing.T) {
 			if !described || (len(r.Content) == 0) != (got.Body == "") {
 				t.Fatalf("described: %v; %s", described, got.Body)
 			}
-			for _, c := range r.Content {
+			for media, c := range r.Content {
+				if media == "text/csv" || media == "application/x-ndjson" { // files, on request
+					continue
+				}
 				d.validate(t, "the answer", c.Schema, []byte(got.Body))
 			}
 		})

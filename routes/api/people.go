@@ -9,7 +9,6 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/secrets"
 	"mcpgateway/web"
 )
 
@@ -49,19 +48,25 @@ func (p *People) List(c *fiber.Ctx) error {
 	return RespondList(c, rows, personOf)
 }
 
-// Create serves POST /api/people. Without a password the user is invited:
-// single sign-on verifies the email address.
+// noPasswords is the error of a request that contains a person's password.
+const noPasswords = "people choose their own passwords; create a link with POST /api/invitations or POST /api/people/{id}/reset"
+
+// Create serves POST /api/people. Single sign-on verifies the email address of the
+// user; a link of POST /api/invitations works too.
 func (p *People) Create(c *fiber.Ctx) error {
 	var body struct {
 		Email    string      `json:"email"`
 		Name     string      `json:"name"`
 		Role     models.Role `json:"role"`
-		Password string      `json:"password"`
+		Password any         `json:"password"` // never accepted
 	}
 	if err := web.BindJSON(c, &body); err != nil {
 		return err
 	}
-	person, err := p.people.Create(c.UserContext(), access.NewUser{Email: body.Email, Name: body.Name, Role: body.Role, Password: secrets.NewValue(body.Password)})
+	if body.Password != nil {
+		return fault.Validation(map[string]string{"password": noPasswords})
+	}
+	person, err := p.people.Create(c.UserContext(), access.NewUser{Email: body.Email, Name: body.Name, Role: body.Role})
 	if err != nil {
 		return err
 	}
@@ -73,11 +78,11 @@ type personChange struct {
 	Name     *string      `json:"name"`
 	Role     *models.Role `json:"role"`
 	Disabled *bool        `json:"disabled"`
-	Password *string      `json:"password"`
+	Password any          `json:"password"` // never accepted
 }
 
-// Update serves PATCH /api/people/:id with one key of name, role, disabled and
-// password, so that a rejected change has no partial effect.
+// Update serves PATCH /api/people/:id with one key of name, role and disabled, so
+// that a rejected change has no partial effect.
 func (p *People) Update(c *fiber.Ctx) error {
 	var body personChange
 	if err := web.BindJSON(c, &body); err != nil {
@@ -94,15 +99,15 @@ func (p *People) Update(c *fiber.Ctx) error {
 }
 
 func (p *People) change(ctx context.Context, id string, body personChange) error {
+	if body.Password != nil {
+		return fault.Validation(map[string]string{"password": noPasswords})
+	}
 	var steps []func() error
 	if body.Name != nil {
 		steps = append(steps, func() error { return p.people.Rename(ctx, id, *body.Name) })
 	}
 	if body.Role != nil {
 		steps = append(steps, func() error { return p.people.SetRole(ctx, id, *body.Role) })
-	}
-	if body.Password != nil {
-		steps = append(steps, func() error { return p.people.ResetPassword(ctx, id, secrets.NewValue(*body.Password)) })
 	}
 	if body.Disabled != nil {
 		steps = append(steps, func() error {
@@ -113,7 +118,7 @@ func (p *People) change(ctx context.Context, id string, body personChange) error
 		})
 	}
 	if len(steps) != 1 {
-		return fault.Validation(map[string]string{"(body)": "send exactly one of name, role, disabled and password"})
+		return fault.Validation(map[string]string{"(body)": "send exactly one of name, role and disabled"})
 	}
 	return steps[0]()
 }

@@ -42,9 +42,11 @@ type projectRecord struct {
 	RecordPayloads bool                `json:"recordPayloads"`
 	PersonalKeys   personalKeysRecord  `json:"personalKeys"`
 	SecretRefs     []string            `json:"secretRefs"`
+	Retention      retentionRecord     `json:"retention"`
 
 	ToolNames         models.ToolNames `json:"toolNames"`
 	ValidateArguments bool             `json:"validateArguments"`
+	ResultLimit       int64            `json:"resultLimit"`
 	Instructions      string           `json:"instructions"`
 	Icon              string           `json:"icon"`
 	WebsiteURL        string           `json:"websiteUrl"`
@@ -60,6 +62,12 @@ type codeModeRecord struct {
 	Enabled    bool  `json:"enabled"`
 	Timeout    int64 `json:"timeout"`
 	AllowFetch bool  `json:"allowFetch"`
+}
+
+type retentionRecord struct {
+	Calls    int `json:"calls"`
+	Payloads int `json:"payloads"`
+	Runs     int `json:"runs"`
 }
 
 type personalKeysRecord struct {
@@ -81,7 +89,8 @@ func projectOf(row models.Project) projectRecord {
 		Limits:         append([]models.Limit{}, row.Limits...),
 		RecordPayloads: row.RecordPayloads, SecretRefs: nonNil(row.SecretRefs),
 		PersonalKeys: personalKeysRecord{Enabled: row.PersonalKeysEnabled, MaxDays: row.PersonalKeysMaxDays},
-		ToolNames:    row.ToolNames, ValidateArguments: row.ValidateArguments,
+		Retention:    retentionRecord{Calls: row.RetentionCalls, Payloads: row.RetentionPayloads, Runs: row.RetentionRuns},
+		ToolNames:    row.ToolNames, ValidateArguments: row.ValidateArguments, ResultLimit: row.ResultLimit,
 		Instructions: row.Instructions, Icon: row.Icon, WebsiteURL: row.WebsiteURL, ServerCard: row.ServerCard, Published: row.Published,
 		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
 	}

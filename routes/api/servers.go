@@ -67,6 +67,7 @@ type serverRecord struct {
 	DefinitionPolicy models.DefinitionPolicy `json:"definitionPolicy"`
 	ProtocolVersion  string                  `json:"protocolVersion"`
 	TaskTimeout      int64                   `json:"taskTimeout"`
+	ResultLimit      *int64                  `json:"resultLimit"`
 	OAuth            oauthRecord             `json:"oauth"`
 	TLS              *tlsRecord              `json:"tls,omitempty"`
 	ForwardHeaders   models.StringMap        `json:"forwardHeaders,omitempty"`
@@ -177,7 +178,7 @@ func (s *Servers) recordOf(slug string, row models.Server, stored *models.Invent
 		ID:       row.ID, ProjectSlug: slug, Alias: row.Alias, URL: row.URL, Transport: row.ShownTransport(), AuthType: row.AuthType,
 		HasAuthBearer: row.AuthBearer != "", HeaderNames: slices.Sorted(maps.Keys(row.Headers)),
 		AllowedTools: nonNil(row.AllowedTools), DenyTools: nonNil(row.DenyTools), Enabled: row.Enabled, Timeout: row.TimeoutMS, MaxConcurrent: row.MaxConcurrent,
-		SessionMode: row.SessionMode, DefinitionPolicy: row.DefinitionPolicy, ProtocolVersion: row.ProtocolVersion, TaskTimeout: row.TaskTimeoutMS, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Health: healthOf(health),
+		SessionMode: row.SessionMode, DefinitionPolicy: row.DefinitionPolicy, ProtocolVersion: row.ProtocolVersion, TaskTimeout: row.TaskTimeoutMS, ResultLimit: row.ResultLimit, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Health: healthOf(health),
 		Tools: row.ToolOverrides, OAuth: oauthOf(row),
 		Connection: models.ConnectionShared, PersonalHeaders: nonNil(row.PersonalHeaders),
 	}

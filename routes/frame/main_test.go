@@ -1,17 +1,9 @@
 package frame_test
 
 import (
-	"os"
 	"testing"
 
-	"mcpgateway/services/sandbox"
+	"mcpgateway/services/sandbox/sandboxtest"
 )
 
-// TestMain is also the process that runs submitted code: the runner starts this
-// program again.
-func TestMain(m *testing.M) {
-	if sandbox.IsWorker(os.Args) {
-		os.Exit(sandbox.WorkerMain())
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { sandboxtest.Main(m) }

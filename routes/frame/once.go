@@ -13,7 +13,7 @@ import (
 
 // A secret that can't be read again reaches its page in a cookie, encrypted and
 // bound to the session. Only that page receives the cookie. Reloading the page
-// shows the secret again while the cookie lasts.
+// shows the secret again while the cookie lasts, and never creates another one.
 const (
 	onceCookie  = "once"
 	oncePurpose = "secret of a page v1"
@@ -38,11 +38,17 @@ func PutOnce(c *fiber.Ctx, seal *secrets.KeyRing, now time.Time, path string, se
 	if err != nil {
 		return err
 	}
-	c.Cookie(&fiber.Cookie{
-		Name: onceCookie, Value: seal.SealToken(oncePurpose, plain), Path: path, Expires: now.Add(onceAge),
-		HTTPOnly: true, Secure: c.Protocol() == "https", SameSite: fiber.CookieSameSiteLaxMode,
-	})
+	setOnce(c, path, seal.SealToken(oncePurpose, plain), now.Add(onceAge))
 	return nil
+}
+
+// PutOnceWith is PutOnce for a secret with more content, which is encoded as JSON.
+func PutOnceWith(c *fiber.Ctx, seal *secrets.KeyRing, now time.Time, path string, content any) error {
+	plain, err := json.Marshal(content)
+	if err != nil {
+		return err
+	}
+	return PutOnce(c, seal, now, path, secrets.NewValue(string(plain)))
 }
 
 // Once returns the secret for this page, or "". It disables compression of the
@@ -64,15 +70,29 @@ func Once(c *fiber.Ctx, seal *secrets.KeyRing, now time.Time) string {
 	return shown.Secret
 }
 
+// OnceWith reads the content for this page that PutOnceWith set, and reports whether
+// there is any.
+func OnceWith(c *fiber.Ctx, seal *secrets.KeyRing, now time.Time, content any) bool {
+	plain := Once(c, seal, now)
+	return plain != "" && json.Unmarshal([]byte(plain), content) == nil
+}
+
+// DropOnce deletes the cookie of the page at path.
+func DropOnce(c *fiber.Ctx, now time.Time, path string) { setOnce(c, path, "", now.Add(-time.Hour)) }
+
 // TakeOnce is Once for a page that shows its secret a single time: it also deletes
 // the cookie.
 func TakeOnce(c *fiber.Ctx, seal *secrets.KeyRing, now time.Time) string {
 	secret := Once(c, seal, now)
 	if secret != "" {
-		c.Cookie(&fiber.Cookie{
-			Name: onceCookie, Path: c.Path(), Expires: now.Add(-time.Hour),
-			HTTPOnly: true, Secure: c.Protocol() == "https", SameSite: fiber.CookieSameSiteLaxMode,
-		})
+		DropOnce(c, now, c.Path())
 	}
 	return secret
+}
+
+func setOnce(c *fiber.Ctx, path, value string, expires time.Time) {
+	c.Cookie(&fiber.Cookie{
+		Name: onceCookie, Value: value, Path: path, Expires: expires,
+		HTTPOnly: true, Secure: c.Protocol() == "https", SameSite: fiber.CookieSameSiteLaxMode,
+	})
 }

@@ -102,9 +102,9 @@ func crowd(t testing.TB, app *routestest.App) (bound, personal string) {
 }
 
 // background are the functions that use the database independently of requests:
-// the change feed, syncs, token refreshes, and the writers of key usage and of
-// the call log.
-var background = []string{"services/notify.(*Feed)", "services/inventory.(*Syncer)", "services/oauthclient.(*Connections).renewDue", "services.(*Services).saveUse", callWriter}
+// the change feed, syncs, token refreshes, deliveries of events, and the writers of
+// key usage and of the call log.
+var background = []string{"services/outbox/delivery.(*", "services/notify.(*Feed)", "services/inventory.(*Syncer)", "services/oauthclient.(*Connections).renewDue", "services.(*Services).saveUse", callWriter}
 
 const callWriter = "services/activity.(*Calls).write"
 

@@ -153,7 +153,7 @@ func (p prefixed) Read(b []byte) (int, error) { return p.rest.Read(b) }
 func TestLargeResultsWaitForMemory(t *testing.T) {
 	const size = 9 << 20
 	budget := membudget.New(12 << 20)
-	s := serveLarge(t, budget, upstreamtest.Options{Answer: upstreamtest.AnswerJSON}, 2*time.Second)
+	s := serveLarge(t, budget, upstreamtest.Options{Answer: upstreamtest.AnswerJSON}, 6*time.Second)
 	holder := s.postUnread(t, "request", bigCall(1, size), "application/json")
 	if _, err := io.ReadFull(holder, make([]byte, 1)); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"slices"
@@ -13,26 +14,52 @@ import (
 
 	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
+	"mcpgateway/web/webtest"
 )
 
 // benchRows is the size of the catalog of BenchmarkPages.
 const benchRows = 10_000
 
+// largeCatalog returns an application with benchRows more rows, and the time of
+// their import.
+func largeCatalog(tb testing.TB) (*routestest.App, time.Duration) {
+	tb.Helper()
+	a := routestest.New(tb, modelstest.SQLite(tb), "GATEWAY_TRUSTED_PROXIES=0.0.0.0/32")
+	file := manyServers(tb)
+	began := time.Now()
+	plan, err := a.Services.CatalogStore.ImportFile(tb.Context(), file, false)
+	took := time.Since(began)
+	if err != nil || plan.Added != benchRows {
+		tb.Fatalf("added %d rows: %v", plan.Added, err)
+	}
+	if err := a.Services.Catalog.Load(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	return a, took
+}
+
+// maxHTML is the maximum size of a page for visitors in bytes, as in the browser
+// tests.
+const maxHTML = 60_000
+
+func TestSizeOfPagesWithManyRows(t *testing.T) {
+	a, _ := largeCatalog(t)
+	for _, path := range []string{
+		"/registry", fmt.Sprintf("/registry?works=0&page=%d", benchRows/24), query("/registry", "database"), query("/registry", "tag:search"),
+		query("/registry", "how do I book a flihgt to Paris"), query("/registry", "zzzzzzzz"), "/templates",
+	} {
+		got := webtest.Send(t, a.App, webtest.Case{Path: path, Header: map[string]string{"Accept": "text/html", "X-Forwarded-For": uniqueAddress()}})
+		if got.Status != http.StatusOK || len(got.Body) > maxHTML {
+			t.Errorf("%s: status %d, %d bytes, want at most %d", path, got.Status, len(got.Body), maxHTML)
+		}
+	}
+}
+
 // BenchmarkPages measures the import of a catalog and its pages, as visitors and
 // signed-in people load them. first is the first page of closest servers after
 // a change, which builds their index.
 func BenchmarkPages(b *testing.B) {
-	a := routestest.New(b, modelstest.SQLite(b), "GATEWAY_TRUSTED_PROXIES=0.0.0.0/32")
-	file := manyServers(b)
-	began := time.Now()
-	plan, err := a.Services.CatalogStore.ImportFile(b.Context(), file, false)
-	took := time.Since(began)
-	if err != nil || plan.Added != benchRows {
-		b.Fatalf("added %d rows: %v", plan.Added, err)
-	}
-	if err := a.Services.Catalog.Load(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	a, took := largeCatalog(b)
 	cookie, _ := administrator(b, a)
 	load := func(path string, cookie string) time.Duration {
 		request := httptest.NewRequest("GET", path, nil)

@@ -282,7 +282,7 @@ func TestSessionKill(t *testing.T) {
 			return err
 		}},
 		{"password reset", true, func(t *testing.T, w *peopleWorld, ada access.User, _ string) error {
-			return w.people.ResetPassword(t.Context(), ada.ID, secrets.NewValue("another long secret"))
+			return w.resetPassword(t, ada.ID, "another long secret")
 		}},
 		{"user disabled", true, func(t *testing.T, w *peopleWorld, ada access.User, _ string) error {
 			return w.people.Disable(t.Context(), ada.ID)

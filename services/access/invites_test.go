@@ -1,6 +1,7 @@
 package access_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -14,14 +15,24 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// invite invites a member and returns the token of the link.
-func (w *peopleWorld) invite(t *testing.T, email string) (access.User, secrets.Value) {
+// renewed returns the token of a new invite link of a user.
+func (w *peopleWorld) renewed(t *testing.T, id string) secrets.Value {
 	t.Helper()
-	user, token, err := w.people.Invite(t.Context(), access.NewUser{Email: email, Role: models.RoleMember, Password: secrets.NewValue("ignored by Invite")})
+	link, err := w.people.RenewInvite(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return user, token
+	return link.Token
+}
+
+// invite invites a member and returns the token of the link.
+func (w *peopleWorld) invite(t *testing.T, email string) (access.User, secrets.Value) {
+	t.Helper()
+	user, link, err := w.people.Invite(t.Context(), access.NewUser{Email: email, Role: models.RoleMember, Password: secrets.NewValue("ignored by Invite")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return user, link.Token
 }
 
 func (w *peopleWorld) accept(t *testing.T, token secrets.Value, name, password string) error {
@@ -48,8 +59,11 @@ func TestInviteWorksOnce(t *testing.T) {
 		if err := w.try(t, user.Email, password, address); err != nil {
 			t.Errorf("sign-in with the new password: %v", err)
 		}
-		accesstest.Want(t, w.accept(t, token, "Mallory", "another long password"), fault.CodeNotFound)
-		accesstest.Want(t, second(w.people.Invitation(t.Context(), token)), fault.CodeNotFound)
+		for _, err := range []error{w.accept(t, token, "Mallory", "another long password"), second(w.people.Invitation(t.Context(), token)), second(w.people.ResetOf(t.Context(), token))} {
+			if accesstest.Want(t, err, fault.CodeNotFound); !errors.Is(err, access.ErrLinkUsed) {
+				t.Errorf("used link: %v", err)
+			}
+		}
 		want := []string{"login.failed", "login.succeeded", "login.succeeded", "person.created", "person.invited", "person.joined"}
 		audited := w.audited(t)
 		for _, action := range want {
@@ -75,9 +89,30 @@ func TestInviteExpires(t *testing.T) {
 			if err := w.people.Sweep(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.accept(t, token, "", password); (err == nil) != tt.works {
+			if err := w.accept(t, token, "", password); (err == nil) != tt.works || errors.Is(err, access.ErrLinkExpired) == tt.works {
 				t.Errorf("accept after %s: %v, want success %v", tt.age, err, tt.works)
 			}
+		}
+	})
+}
+
+// TestLinksAreForgotten sweeps just before, at and after the end of the memory of a
+// used link.
+func TestLinksAreForgotten(t *testing.T) {
+	eachPeople(t, func(t *testing.T, w *peopleWorld) {
+		_, token := w.invite(t, "grace@example.com")
+		if err := w.accept(t, token, "", password); err != nil {
+			t.Fatal(err)
+		}
+		w.Advance(access.InviteLifetime + access.LinkMemory - time.Millisecond)
+		for _, known := range []bool{true, false, false} {
+			if err := w.people.Sweep(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := second(w.people.Invitation(t.Context(), token)); errors.Is(err, access.ErrLinkUsed) != known {
+				t.Errorf("used link is known: %v, want %v", err, known)
+			}
+			w.Advance(time.Millisecond)
 		}
 	})
 }
@@ -108,10 +143,7 @@ func TestInviteIsValidated(t *testing.T) {
 func TestRenewedInviteReplacesLink(t *testing.T) {
 	eachPeople(t, func(t *testing.T, w *peopleWorld) {
 		user, old := w.invite(t, "grace@example.com")
-		token, err := w.people.RenewInvite(t.Context(), user.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		token := w.renewed(t, user.ID)
 		accesstest.Want(t, w.accept(t, old, "", password), fault.CodeNotFound)
 		if err := w.accept(t, token, "", password); err != nil {
 			t.Fatal(err)
@@ -125,9 +157,8 @@ func TestRenewedInviteReplacesLink(t *testing.T) {
 func TestInviteEnds(t *testing.T) {
 	eachPeople(t, func(t *testing.T, w *peopleWorld) {
 		for name, end := range map[string]func(id string) error{
-			"blocked":          func(id string) error { return w.people.Disable(t.Context(), id) },
-			"deleted":          func(id string) error { return w.people.Delete(t.Context(), id) },
-			"password was set": func(id string) error { return w.people.ResetPassword(t.Context(), id, secrets.NewValue(password)) },
+			"blocked": func(id string) error { return w.people.Disable(t.Context(), id) },
+			"deleted": func(id string) error { return w.people.Delete(t.Context(), id) },
 		} {
 			t.Run(name, func(t *testing.T) {
 				user, token := w.invite(t, strings.ReplaceAll(name, " ", "-")+"@example.com")
@@ -143,9 +174,9 @@ func TestInviteEnds(t *testing.T) {
 func TestInvitedEmailMustBeFree(t *testing.T) {
 	eachPeople(t, func(t *testing.T, w *peopleWorld) {
 		w.invite(t, "grace@example.com")
-		_, token, err := w.people.Invite(t.Context(), access.NewUser{Email: "GRACE@example.com", Role: models.RoleViewer})
+		_, link, err := w.people.Invite(t.Context(), access.NewUser{Email: "GRACE@example.com", Role: models.RoleViewer})
 		accesstest.Want(t, err, fault.CodeConflict)
-		if diff := cmp.Diff("", token.Reveal()); diff != "" {
+		if diff := cmp.Diff("", link.Token.Reveal()); diff != "" {
 			t.Errorf("token of a rejected invite: %s", diff)
 		}
 	})

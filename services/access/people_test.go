@@ -17,7 +17,6 @@ import (
 	"mcpgateway/services/access/oidc"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
-	"mcpgateway/services/secrets"
 )
 
 func TestUserChangesAreRecorded(t *testing.T) {
@@ -34,7 +33,7 @@ func TestUserChangesAreRecorded(t *testing.T) {
 			func() error { return w.people.Disable(t.Context(), ada.ID) },
 			func() error { return w.people.Disable(t.Context(), ada.ID) },
 			func() error { return w.people.Enable(t.Context(), ada.ID) },
-			func() error { return w.people.ResetPassword(t.Context(), ada.ID, secrets.NewValue(password)) },
+			func() error { return w.accept(t, w.renewed(t, ada.ID), "", password) },
 		} {
 			if err := change(); err != nil {
 				t.Fatal(err)
@@ -52,7 +51,7 @@ func TestUserChangesAreRecorded(t *testing.T) {
 			t.Fatal(err)
 		}
 		accesstest.Want(t, second(w.people.Get(t.Context(), ada.ID)), fault.CodeNotFound)
-		audit := []string{"person.created", "person.created", "person.role_changed", "person.renamed", "person.disabled", "person.enabled", "password.changed", "person.deleted"}
+		audit := []string{"person.created", "person.created", "person.role_changed", "person.renamed", "person.disabled", "person.enabled", "person.invited", "person.joined", "login.succeeded", "person.deleted"}
 		if d := cmp.Diff(audit, w.audited(t)); d != "" {
 			t.Errorf("audit (-want +got):\n%s", d)
 		}
@@ -100,7 +99,7 @@ func TestInvalidUsersAreRejected(t *testing.T) {
 	}
 	for name, err := range map[string]error{
 		"role": w.people.SetRole(t.Context(), "nobody", models.RoleAdmin), "disable": w.people.Disable(t.Context(), "nobody"), "enable": w.people.Enable(t.Context(), "nobody"),
-		"delete": w.people.Delete(t.Context(), "nobody"), "rename": w.people.Rename(t.Context(), "nobody", "x"), "password": w.people.ResetPassword(t.Context(), "nobody", secrets.NewValue(password)),
+		"delete": w.people.Delete(t.Context(), "nobody"), "rename": w.people.Rename(t.Context(), "nobody", "x"), "password": w.resetPassword(t, "nobody", password),
 		"sessions": second(w.people.Sessions(t.Context(), "nobody")), "everywhere": w.people.SignOutEverywhere(t.Context(), "nobody"),
 	} {
 		t.Run(name, func(t *testing.T) { accesstest.Want(t, err, fault.CodeNotFound) })
@@ -192,6 +191,27 @@ func TestProjectMembers(t *testing.T) {
 		}
 		if list, err := w.people.Members(t.Context(), "q"); err != nil || len(list) != 0 {
 			t.Errorf("deleted user is a member: %+v, %v", list, err)
+		}
+	})
+}
+
+func TestListUpTo(t *testing.T) {
+	eachPeople(t, func(t *testing.T, w *peopleWorld) {
+		w.add(t, "b@example.com", models.RoleMember)
+		w.add(t, "a@example.com", models.RoleViewer)
+		all, err := w.people.List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, limit := range []int{len(all) - 1, len(all), len(all) + 1} {
+			users, ok, err := w.people.ListUpTo(t.Context(), limit)
+			want := all
+			if limit < len(all) {
+				want = nil
+			}
+			if diff := cmp.Diff(want, users); diff != "" || ok != (limit >= len(all)) || err != nil {
+				t.Errorf("limit %d: ok = %t, %v (-want +got):\n%s", limit, ok, err, diff)
+			}
 		}
 	})
 }

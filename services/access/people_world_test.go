@@ -85,6 +85,16 @@ func (w *peopleWorld) signIn(t *testing.T, email string) string {
 	return in.Cookie.Reveal()
 }
 
+// resetPassword replaces the password of a user with a link.
+func (w *peopleWorld) resetPassword(t *testing.T, id, password string) error {
+	t.Helper()
+	_, link, err := w.people.CreateReset(t.Context(), id)
+	if err != nil {
+		return err
+	}
+	return w.people.ResetPassword(t.Context(), link.Token, secrets.NewValue(password), access.Browser{IP: address})
+}
+
 // live reports whether the cookie has a live session.
 func (w *peopleWorld) live(t *testing.T, cookie string) bool {
 	t.Helper()

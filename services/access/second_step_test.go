@@ -118,11 +118,11 @@ func TestSecondStepEnds(t *testing.T) {
 		accesstest.Want(t, second(w.people.FinishSignIn(t.Context(), step, right, from)), fault.CodeInvalidParameter)
 
 		step = w.password(t, from)
-		if err := w.people.ResetPassword(t.Context(), ada.ID, secrets.NewValue("another long secret of Ada")); err != nil {
+		if err := w.resetPassword(t, ada.ID, "another long secret of Ada"); err != nil {
 			t.Fatal(err)
 		}
 		accesstest.Want(t, second(w.people.FinishSignIn(t.Context(), step, right, from)), fault.CodeInvalidParameter)
-		if err := w.people.ResetPassword(t.Context(), ada.ID, secrets.NewValue(password)); err != nil {
+		if err := w.resetPassword(t, ada.ID, password); err != nil {
 			t.Fatal(err)
 		}
 		w.add(t, "bob@example.com", models.RoleAdmin)

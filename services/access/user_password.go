@@ -7,7 +7,6 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/access/passwords"
-	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 )
@@ -41,38 +40,5 @@ func (p *Users) ChangePassword(ctx context.Context, old, password secrets.Value,
 			return err
 		}
 		return p.audit.Record(tx, entry("password.changed", user, "by", "self"))
-	})
-}
-
-// ResetPassword changes a user's password without the old one, ends all their
-// sessions and their invite, and records it. It is for administrators. It returns NOT_FOUND and
-// VALIDATION_FAILED.
-func (p *Users) ResetPassword(ctx context.Context, id string, password secrets.Value) error {
-	person, err := p.Get(ctx, id)
-	if err != nil {
-		return err
-	}
-	if problem := passwords.Problem(password, person.Email); problem != "" {
-		return fault.Validation(map[string]string{"password": problem})
-	}
-	hash, err := p.passwords.Hash(ctx, passwords.SignedInQueue(activity.ActorOf(ctx).ID), password)
-	if err != nil {
-		return fault.From(err)
-	}
-	return p.change(ctx, func(tx *gorm.DB) error {
-		row, err := p.lockUser(tx, id, false)
-		if err != nil {
-			return err
-		}
-		if err := tx.Model(&models.User{}).Where("id = ?", id).Update("password_hash", hash).Error; err != nil {
-			return err
-		}
-		if _, err := p.endSessions(tx, id, ""); err != nil {
-			return err
-		}
-		if err := endInvites(tx, id); err != nil {
-			return err
-		}
-		return p.audit.Record(tx, entry("password.changed", &row, "by", "administrator"))
 	})
 }

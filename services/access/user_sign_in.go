@@ -110,7 +110,7 @@ func (p *Users) startSession(ctx context.Context, user models.User, from Browser
 		if err := also(tx, row); err != nil {
 			return err
 		}
-		if err := endInvites(tx, row.ID); err != nil {
+		if err := useLinks(tx, row.ID, models.LinkJoin); err != nil {
 			return err
 		}
 		now := p.now()

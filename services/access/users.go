@@ -155,6 +155,19 @@ func (p *Users) List(ctx context.Context) ([]User, error) {
 	return p.personsOf(ctx, rows)
 }
 
+// ListUpTo is List if there are at most limit users. Otherwise, ok is false.
+func (p *Users) ListUpTo(ctx context.Context, limit int) (users []User, ok bool, err error) {
+	var rows []models.User
+	if err := p.db.WithContext(ctx).Order("email_fold").Limit(limit + 1).Find(&rows).Error; err != nil {
+		return nil, false, fault.Internal(err)
+	}
+	if len(rows) > limit {
+		return nil, false, nil
+	}
+	users, err = p.personsOf(ctx, rows)
+	return users, err == nil, err
+}
+
 // Get returns the user with the ID, or NOT_FOUND.
 func (p *Users) Get(ctx context.Context, id string) (User, error) {
 	db := p.db.WithContext(ctx)

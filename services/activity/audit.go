@@ -2,6 +2,7 @@
 package activity
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -26,8 +27,21 @@ type Entry struct {
 type Audit struct {
 	db     *gorm.DB
 	signer Signer // nil without MACs
+	events Events // nil without an outbox
 	now    func() time.Time
 }
+
+// Events stores the events of audit entries in their transaction. Implemented by
+// outbox.Events.
+type Events interface {
+	AddAudited(tx *gorm.DB, entries []models.AuditEntry) error
+	// Verified reports the result of a verification: the problem, or "".
+	Verified(ctx context.Context, problem string) error
+}
+
+// UseEvents adds an event for every later entry. It must be called before the
+// first one.
+func (a *Audit) UseEvents(events Events) { a.events = events }
 
 // NewAudit returns the audit log of the database, without MACs.
 func NewAudit(db *gorm.DB, now func() time.Time) *Audit { return &Audit{db: db, now: now} }
@@ -79,7 +93,11 @@ func (a *Audit) RecordAll(tx *gorm.DB, entries []Entry) error {
 	if err := tx.CreateInBatches(rows, insertedAtOnce).Error; err != nil {
 		return err
 	}
-	return tx.Model(&models.AuditHead{}).Where("id = ?", headID).Updates(map[string]any{"seq": head.Seq, "hash": head.Hash, "key_id": head.KeyID, "mac": head.MAC}).Error
+	err := tx.Model(&models.AuditHead{}).Where("id = ?", headID).Updates(map[string]any{"seq": head.Seq, "hash": head.Hash, "key_id": head.KeyID, "mac": head.MAC}).Error
+	if err != nil || a.events == nil {
+		return err
+	}
+	return a.events.AddAudited(tx, rows)
 }
 
 // clip returns s as both databases can store it, with at most MaxField

@@ -25,15 +25,17 @@ const headID = 1
 // verifiedAtOnce is the number of rows per page of Verify.
 const verifiedAtOnce = 1000
 
-// Verification is the result of Verify: the number of rows, the number of rows
-// with a MAC, and the hash of the last row in hexadecimal, which is empty for
-// an empty log. The first MAC covers all earlier rows. The same count always
+// Verification is the result of Verify: the number of rows ever written, the
+// number of those that Trim removed, the number of stored rows with a MAC, and
+// the hash of the last row in hexadecimal, which is empty for an empty log. The
+// first MAC covers all earlier rows. The same count always
 // has the same hash, unless the log was rewritten; comparing it with a copy
 // stored elsewhere detects that, too.
 type Verification struct {
-	Count int64
-	Keyed int64
-	Head  string
+	Count   int64
+	Removed int64
+	Keyed   int64
+	Head    string
 }
 
 // ErrTampered is wrapped by the error of Verify if the log was changed.
@@ -49,28 +51,36 @@ func (a *Audit) Verify(ctx context.Context) (Verification, error) {
 		return err
 	}, models.ConsistentRead(a.db))
 	if err != nil && !errors.Is(err, ErrTampered) {
-		err = fault.From(err)
+		return found, fault.From(err)
+	}
+	if a.events == nil {
+		return found, err
+	}
+	problem := ""
+	if err != nil {
+		problem = err.Error()
+	}
+	if failed := a.events.Verified(ctx, problem); failed != nil && err == nil {
+		return found, failed
 	}
 	return found, err
 }
 
 // verify is Verify in a transaction.
 func (a *Audit) verify(tx *gorm.DB) (found Verification, err error) {
-	var last models.AuditEntry
+	last, err := a.anchored(tx)
+	if err != nil {
+		return found, err
+	}
+	found.Removed = last.Seq
 	for {
 		var rows []models.AuditEntry
 		if err := tx.Order("seq").Limit(verifiedAtOnce).Find(&rows, "seq > ?", last.Seq).Error; err != nil {
 			return found, fault.Internal(err)
 		}
 		for i := range rows {
-			why := checkLink(&last, &rows[i])
-			if why == "" {
-				if why, err = a.misses(&last, &rows[i]); err != nil {
-					return found, err
-				}
-			}
-			if why != "" {
-				return found, fmt.Errorf("%w: row %d %s", ErrTampered, last.Seq+1, why)
+			if err := a.check(&last, &rows[i]); err != nil {
+				return found, err
 			}
 			last = rows[i]
 			if last.KeyID != "" {
@@ -83,6 +93,22 @@ func (a *Audit) verify(tx *gorm.DB) (found Verification, err error) {
 	}
 	found.Count, found.Head = last.Seq, hex.EncodeToString(last.Hash)
 	return found, a.checkHead(tx, &last)
+}
+
+// check returns an error that wraps ErrTampered unless the row follows its
+// predecessor.
+func (a *Audit) check(before, row *models.AuditEntry) error {
+	why := checkLink(before, row)
+	if why == "" {
+		var err error
+		if why, err = a.misses(before, row); err != nil {
+			return err
+		}
+	}
+	if why != "" {
+		return fmt.Errorf("%w: row %d %s", ErrTampered, before.Seq+1, why)
+	}
+	return nil
 }
 
 // checkLink returns the problem of a row after its predecessor, or "".

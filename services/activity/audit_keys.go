@@ -115,7 +115,7 @@ func (a *Audit) Rekey(ctx context.Context) (rows int, err error) {
 			}
 			rows += len(page)
 			if len(page) < verifiedAtOnce {
-				return a.resignHead(tx, &head)
+				return errors.Join(a.resignAnchor(tx), a.resignHead(tx, &head))
 			}
 		}
 	})

@@ -45,7 +45,7 @@ func TestOnlyCallsAreNotSynced(t *testing.T) {
 	if err := db.Create(&models.Revision{Topic: "changed", Revision: 1}).Error; err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"normal", "calls", "full", "revisions"}, slices.Compact(got)); diff != "" {
+	if diff := cmp.Diff([]string{"normal", "calls", "usage_days", "full", "revisions"}, slices.Compact(got)); diff != "" {
 		t.Errorf("prepared statements (-want +got):\n%s", diff)
 	}
 }

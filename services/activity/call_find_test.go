@@ -1,12 +1,7 @@
 package activity_test
 
 import (
-	"bytes"
-	"encoding/csv"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -168,80 +163,4 @@ func TestIDsSinceExcludesNoCall(t *testing.T) {
 			}
 		}
 	})
-}
-
-// whole returns an export and the number of its parts.
-func whole(t *testing.T, e *activity.Export) (string, int) {
-	t.Helper()
-	var b bytes.Buffer
-	for pieces := 0; ; pieces++ {
-		piece, err := e.Next()
-		if errors.Is(err, io.EOF) {
-			return b.String(), pieces
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.Write(piece)
-	}
-}
-
-func TestCallsAreExported(t *testing.T) {
-	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
-		const n = 2*activity.MaxListed + 1
-		c := record(t, db, func(c *activity.Calls) {
-			for i := range n {
-				row := call(i, "up__a", int64(i), models.CallOK)
-				row.Code = "with, comma \"and quote\""
-				c.Record(row)
-			}
-		})
-		slug := func(id string) string { return "slug-of-" + id }
-		text, pieces := whole(t, c.ExportCSV(t.Context(), activity.CallFilter{ProjectID: "p"}, slug))
-		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-		if err != nil || len(rows) != n+1 || pieces != 3 {
-			t.Fatalf("%d rows in %d parts, %v", len(rows), pieces, err)
-		}
-		newest, _, err := c.List(t.Context(), activity.CallFilter{}, "", 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := []string{"2026-01-03T21:20:00Z", "slug-of-p", "key:1", "up__a", "up", "2000.000", "10", "20", "ok", "with, comma \"and quote\"", fmt.Sprint("up__a", n-1), newest[0].ID}
-		if diff := cmp.Diff(want, rows[1]); diff != "" {
-			t.Errorf("first row (-want +got):\n%s", diff)
-		}
-		var records []activity.CallRecord
-		text, _ = whole(t, c.ExportJSON(t.Context(), activity.CallFilter{ProjectID: "p"}, slug))
-		if err := json.Unmarshal([]byte(text), &records); err != nil || len(records) != n || records[0].DurationMS != 2000 {
-			t.Errorf("%d records, %v", len(records), err)
-		}
-		for name, e := range map[string]*activity.Export{
-			"at,projectSlug,principal,tool,server,durationMs,requestBytes,responseBytes,outcome,code,requestId,id\r\n": c.ExportCSV(t.Context(), activity.CallFilter{ProjectID: "q"}, slug),
-			"[\n]\n": c.ExportJSON(t.Context(), activity.CallFilter{ProjectID: "q"}, slug),
-		} {
-			if text, _ := whole(t, e); text != name {
-				t.Errorf("export without calls = %q, want %q", text, name)
-			}
-		}
-		if _, err := c.ExportCSV(t.Context(), activity.CallFilter{Tool: "\xff"}, slug).Next(); !fault.Is(err, fault.CodeInvalidParameter) {
-			t.Errorf("invalid filter: %v", err)
-		}
-	})
-}
-
-func TestCSVFormulasAreEscaped(t *testing.T) {
-	db := modelstest.Open(t, modelstest.SQLite(t))
-	for cell, want := range map[string]string{
-		`=HYPERLINK("x")`: `'=HYPERLINK("x")`, "+1": "'+1", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'=1", "＝1": "'＝1",
-		"a=1": "a=1", "": "", "1": "1",
-	} {
-		row := call(1, cell, 1, models.CallOK)
-		row.RequestID = "r"
-		c := record(t, db, func(c *activity.Calls) { c.Record(row) })
-		text, _ := whole(t, c.ExportCSV(t.Context(), activity.CallFilter{Tool: cell}, func(string) string { return "s" }))
-		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-		if err != nil || len(rows) < 2 || rows[1][3] != want {
-			t.Errorf("cell %q exported as %q (%v)", cell, rows, err)
-		}
-	}
 }

@@ -83,6 +83,29 @@ func (c *Calls) After(ctx context.Context, f CallFilter, after string, limit int
 	return calls, nil
 }
 
+// Between returns at most limit matching calls with ids above after, up to and with
+// through, oldest first. It returns the faults of List.
+func (c *Calls) Between(ctx context.Context, f CallFilter, after, through string, limit int) (calls []models.Call, err error) {
+	query, err := c.matching(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if err := query.Where("id > ? AND id <= ?", after, through).Order("id").Limit(limit).Find(&calls).Error; err != nil {
+		return nil, fault.Internal(err)
+	}
+	return calls, nil
+}
+
+// Count returns the number of matching calls, at most most. It returns the faults
+// of List.
+func (c *Calls) Count(ctx context.Context, f CallFilter, most int) (int, error) {
+	query, err := c.matching(ctx, f)
+	if err != nil {
+		return 0, err
+	}
+	return countUpTo(c.db.WithContext(ctx), query, most)
+}
+
 // First returns the oldest matching call, or nil without one. It returns the
 // faults of List.
 func (c *Calls) First(ctx context.Context, f CallFilter) (*models.Call, error) {

@@ -12,13 +12,10 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
-	"mcpgateway/services/fault"
 )
 
 // Limits of the call log and of its writer.
 const (
-	// CallRetention is the maximum age of calls.
-	CallRetention = 7 * 24 * time.Hour
 	// MaxCalls is the maximum number of stored calls.
 	MaxCalls = 2_000_000
 
@@ -99,41 +96,6 @@ func (c *Calls) Run(ctx context.Context) {
 			c.write(ctx)
 		case <-c.wake:
 			c.write(ctx)
-		}
-	}
-}
-
-// Sweep deletes calls older than CallRetention, the oldest calls beyond
-// MaxCalls, and payloads older than PayloadRetention. It returns a database
-// error as an INTERNAL fault.
-func (c *Calls) Sweep(ctx context.Context) error {
-	if err := c.removeOldest(ctx, "at < ?", c.now().UTC().Add(-CallRetention)); err != nil {
-		return err
-	}
-	var oldest []string
-	err := c.db.WithContext(ctx).Model(&models.Call{}).Order("id DESC").Offset(MaxCalls).Limit(1).Pluck("id", &oldest).Error
-	if err != nil {
-		return fault.Internal(err)
-	}
-	if len(oldest) > 0 {
-		if err := c.removeOldest(ctx, "id <= ?", oldest[0]); err != nil {
-			return err
-		}
-	}
-	return c.sweepPayloads(ctx)
-}
-
-// removeOldest repeatedly deletes matching calls among the oldest, until none
-// matches. Ids sort by time, so later calls don't match.
-func (c *Calls) removeOldest(ctx context.Context, condition string, value any) error {
-	for {
-		first := c.db.Model(&models.Call{}).Select("id").Order("id").Limit(callsPerSweep)
-		done := c.db.WithContext(ctx).Where("id IN (?)", first).Where(condition, value).Delete(&models.Call{})
-		if done.Error != nil {
-			return fault.Internal(done.Error)
-		}
-		if done.RowsAffected == 0 {
-			return nil
 		}
 	}
 }

@@ -173,28 +173,6 @@ func ids(calls []models.Call) (s string) {
 	return s
 }
 
-func TestOldCallsAreRemoved(t *testing.T) {
-	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
-		at := func(age time.Duration) models.Call {
-			c := call(0, "up__a", 1, models.CallOK)
-			c.At, c.RequestID = noon.Add(-age), age.String()
-			return c
-		}
-		c := record(t, db, func(c *activity.Calls) {
-			c.Record(at(activity.CallRetention + time.Millisecond))
-			c.Record(at(activity.CallRetention))
-			c.Record(at(0))
-		})
-		if err := c.Sweep(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		calls, _, err := c.List(t.Context(), activity.CallFilter{}, "", 10)
-		if got := ids(calls); err != nil || got != "0s "+activity.CallRetention.String() {
-			t.Errorf("remaining calls = %q, %v", got, err)
-		}
-	})
-}
-
 func TestCallsSurviveDatabaseOutage(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		if err := db.Migrator().RenameTable("calls", "calls_away"); err != nil {
@@ -284,26 +262,6 @@ func TestCallsAreStoredOnce(t *testing.T) {
 		calls, _, err := c.List(t.Context(), activity.CallFilter{}, "", 100)
 		if err != nil || len(calls) != 61 {
 			t.Errorf("%d calls, %v", len(calls), err)
-		}
-	})
-}
-
-func TestSweepRemovesAllOldCalls(t *testing.T) {
-	const old = 10_001 // more than one deletion
-	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
-		err := db.Exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-			INSERT INTO calls (id, at, project_id, principal, tool, server, duration_us, request_bytes, response_bytes, outcome, code, request_id)
-			SELECT '0000-' || (100000 + i), ?, 'p', '', '', '', 0, 0, 0, 'ok', '', '' FROM n`, old, noon.Add(-activity.CallRetention-time.Hour)).Error
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := record(t, db, func(c *activity.Calls) { c.Record(call(0, "up__a", 1, models.CallOK)) })
-		if err := c.Sweep(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		calls, _, err := c.List(t.Context(), activity.CallFilter{}, "", 10)
-		if err != nil || ids(calls) != "up__a0" {
-			t.Errorf("remaining calls = %q, %v", ids(calls), err)
 		}
 	})
 }

@@ -3,7 +3,6 @@ package activity
 import (
 	"context"
 	"errors"
-	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -16,9 +15,6 @@ import (
 const (
 	// MaxPayload is the maximum size of each, in bytes.
 	MaxPayload = 16 << 10
-	// PayloadRetention is the maximum age of payloads, which is below that of
-	// calls.
-	PayloadRetention = 3 * 24 * time.Hour
 
 	// maxPayloadsWaiting limits the memory of queued payloads, of up to 32 KiB
 	// each. Beyond it, calls are recorded without payload.
@@ -74,30 +70,4 @@ func payloadsOf(calls []*models.Call) (n int64) {
 		}
 	}
 	return n
-}
-
-// sweepPayloads deletes payloads that are too old or whose project or call was
-// deleted.
-func (c *Calls) sweepPayloads(ctx context.Context) error {
-	if err := c.removePayloads(ctx, "at < ?", c.now().Add(-PayloadRetention)); err != nil {
-		return err
-	}
-	if err := c.removePayloads(ctx, "project_id NOT IN (?)", c.db.Model(&models.Project{}).Select("id")); err != nil {
-		return err
-	}
-	return c.removePayloads(ctx, "NOT EXISTS (?)", c.db.Model(&models.Call{}).Select("1").Where("calls.id = call_payloads.call_id"))
-}
-
-// removePayloads deletes payloads that match a condition, in batches.
-func (c *Calls) removePayloads(ctx context.Context, condition string, value any) error {
-	for {
-		rows := c.db.Model(&models.CallPayload{}).Select("call_id").Where(condition, value).Limit(callsPerSweep)
-		done := c.db.WithContext(ctx).Where("call_id IN (?)", rows).Delete(&models.CallPayload{})
-		if done.Error != nil {
-			return fault.Internal(done.Error)
-		}
-		if done.RowsAffected < callsPerSweep {
-			return nil
-		}
-	}
 }

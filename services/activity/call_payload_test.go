@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"gorm.io/gorm"
 
@@ -58,38 +57,6 @@ func TestPayloadsAreStored(t *testing.T) {
 			case want != "" && (p == nil || p.Arguments != want || p.Answer != `{"content":[]}` || p.ArgumentsCut || !p.AnswerCut || p.ProjectID != "p" || !p.At.Equal(calls[i].At)):
 				t.Errorf("payload of call %d = %+v", i, p)
 			}
-		}
-	})
-}
-
-func TestPayloadsExpireBeforeCalls(t *testing.T) {
-	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
-		project(t, db)
-		at := func(age time.Duration) models.Call {
-			c := about(0, age.String())
-			c.At, c.RequestID = noon.Add(-age), age.String()
-			return c
-		}
-		c := record(t, db, func(c *activity.Calls) {
-			c.Record(at(activity.PayloadRetention + time.Millisecond))
-			c.Record(at(activity.PayloadRetention))
-			c.Record(at(0))
-			gone := at(time.Minute)
-			gone.ProjectID = "gone"
-			c.Record(gone)
-		})
-		if err := db.Delete(&models.Call{}, "request_id = ?", "0s").Error; err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Sweep(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if left := kept(t, db); len(left) != 1 || left[0] != activity.PayloadRetention.String() {
-			t.Errorf("remaining payloads = %q", left)
-		}
-		calls, _, err := c.List(t.Context(), activity.CallFilter{}, "", 10)
-		if err != nil || len(calls) != 3 {
-			t.Errorf("%d calls remain, %v", len(calls), err)
 		}
 	})
 }

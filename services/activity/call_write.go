@@ -13,7 +13,7 @@ import (
 )
 
 // callColumns are the columns of a call in the order of writing.
-const callColumns = "id, at, project_id, principal, tool, server, duration_us, request_bytes, response_bytes, outcome, code, request_id"
+const callColumns = "id, at, project_id, principal, tool, server, duration_us, request_bytes, response_bytes, outcome, code, request_id, toolset, user_id"
 
 // dequeue returns the queued calls ordered by time. They are valid until recycle.
 func (c *Calls) dequeue() []*models.Call {
@@ -106,6 +106,8 @@ func (c *Calls) prepare(calls []*models.Call) {
 		makeStorable(&call.Server, before.Server)
 		makeStorable(&call.Code, before.Code)
 		makeStorable(&call.RequestID, before.RequestID)
+		makeStorable(&call.Toolset, before.Toolset)
+		makeStorable(&call.UserID, before.UserID)
 		before = call
 	}
 }
@@ -148,22 +150,24 @@ func (c *Calls) store(ctx context.Context, calls []*models.Call) error {
 	return nil
 }
 
-// storeInPostgres writes calls with one short statement that stays prepared for
-// any number of calls: each column is sent as an array.
+// storeInPostgres writes calls, and adds new ones to the numbers of their days,
+// with one short statement that stays prepared for any number of calls: each
+// column is sent as an array.
 func storeInPostgres(ctx context.Context, pool *sql.DB, calls []*models.Call) error {
 	n := len(calls)
 	var (
 		at                                                           = make([]time.Time, n)
 		id, project, principal, tool, server, outcome, code, request = make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+		toolset, user                                                = make([]string, n), make([]string, n)
 		duration, asked, answered                                    = make([]int64, n), make([]int64, n), make([]int64, n)
 	)
 	for i, call := range calls {
 		id[i], at[i], project[i], principal[i], tool[i], server[i] = call.ID, call.At, call.ProjectID, call.Principal, call.Tool, call.Server
 		duration[i], asked[i], answered[i] = call.DurationUS, call.RequestBytes, call.ResponseBytes
-		outcome[i], code[i], request[i] = string(call.Outcome), call.Code, call.RequestID
+		outcome[i], code[i], request[i], toolset[i], user[i] = string(call.Outcome), call.Code, call.RequestID, call.Toolset, call.UserID
 	}
-	_, err := pool.ExecContext(ctx, "INSERT INTO calls ("+callColumns+") SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::text[], "+
-		"$7::bigint[], $8::bigint[], $9::bigint[], $10::text[], $11::text[], $12::text[]) ON CONFLICT (id) DO NOTHING",
-		id, at, project, principal, tool, server, duration, asked, answered, outcome, code, request)
+	_, err := pool.ExecContext(ctx, "WITH added AS (INSERT INTO calls ("+callColumns+") SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::text[], "+
+		"$7::bigint[], $8::bigint[], $9::bigint[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) ON CONFLICT (id) DO NOTHING RETURNING *) "+usageInPostgres,
+		id, at, project, principal, tool, server, duration, asked, answered, outcome, code, request, toolset, user)
 	return err
 }

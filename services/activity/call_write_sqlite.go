@@ -43,14 +43,15 @@ func insertInSQLite(ctx context.Context, conn *sql.Conn, calls []*models.Call) e
 		}
 		db := held.Raw()
 		defer db.SetInterrupt(db.SetInterrupt(ctx))
+		rest := calls
 		for _, rows := range []int{rowsPerStatement, 1} {
-			part := calls[:len(calls)/rows*rows]
+			part := rest[:len(rest)/rows*rows]
 			if err := insertCalls(db, part, rows); err != nil {
 				return err
 			}
-			calls = calls[len(part):]
+			rest = rest[len(part):]
 		}
-		return nil
+		return addUsageInSQLite(db, calls)
 	})
 	if err != nil {
 		return errors.Join(err, tx.Rollback())
@@ -115,6 +116,8 @@ func (x *callInsert) bind(row int, call *models.Call) {
 	x.text(string(call.Outcome), string(before.Outcome), first)
 	x.text(call.Code, before.Code, first)
 	x.text(call.RequestID, before.RequestID, first)
+	x.text(call.Toolset, before.Toolset, first)
+	x.text(call.UserID, before.UserID, first)
 }
 
 // text binds a value, unless it is already bound.

@@ -2,8 +2,10 @@ package catalog
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"gorm.io/gorm"
 
@@ -96,8 +98,11 @@ func (e *Edit) changes() (map[string]any, error) {
 			continue
 		}
 		text := sources.Clean(*f.value, f.most)
-		if text == "" && column != "description" {
+		switch {
+		case text == "" && column != "description":
 			wrong[f.field] = "must not be empty"
+		case utf8.RuneCountInString(strings.TrimSpace(*f.value)) > f.most:
+			wrong[f.field] = fmt.Sprintf("use at most %d characters", f.most)
 		}
 		changes[column] = text
 	}
@@ -119,6 +124,9 @@ func (e *Edit) changes() (map[string]any, error) {
 		changes[column] = link
 	}
 	if e.Tags != nil {
+		if problem := sources.CheckTags(*e.Tags); problem != "" {
+			wrong["tags"] = problem
+		}
 		changes["tags"] = models.StringList(sources.Tags(*e.Tags))
 	}
 	if len(wrong) > 0 {

@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -122,6 +123,10 @@ func TestInvalidAdminDecisions(t *testing.T) {
 	w := onSQLite(t)
 	ctx, id := t.Context(), w.catalog.AllEntries()[0].ID
 	empty, script, ftp := " \u200b", "javascript:alert(1)", "http://example.com/icon.png"
+	long, many, longTag := strings.Repeat("x", 1001), make([]string, 31), []string{strings.Repeat("x", 51)}
+	for i := range many {
+		many[i] = strconv.Itoa(i)
+	}
 	for name, tc := range map[string]struct {
 		err  error
 		code fault.Code
@@ -132,6 +137,9 @@ func TestInvalidAdminDecisions(t *testing.T) {
 		"empty title":           {w.store.Edit(ctx, id, catalog.Edit{ServerTitle: &empty}), fault.CodeValidationFailed},
 		"script URL":            {w.store.Edit(ctx, id, catalog.Edit{WebsiteURL: &script}), fault.CodeValidationFailed},
 		"http icon":             {w.store.Edit(ctx, id, catalog.Edit{IconURL: &ftp}), fault.CodeValidationFailed},
+		"31 tags":               {w.store.Edit(ctx, id, catalog.Edit{Tags: &many}), fault.CodeValidationFailed},
+		"long tag":              {w.store.Edit(ctx, id, catalog.Edit{Tags: &longTag}), fault.CodeValidationFailed},
+		"long description":      {w.store.Edit(ctx, id, catalog.Edit{Description: &long}), fault.CodeValidationFailed},
 		"unknown source":        {w.store.RemoveSource(ctx, "unknown"), fault.CodeNotFound},
 	} {
 		if !fault.Is(tc.err, tc.code) {

@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcpgateway/models"
-	"mcpgateway/models/modelstest"
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
@@ -206,7 +205,7 @@ func TestFileSource(t *testing.T) {
 // TestPagesDuringImports walks through the catalog while it changes: a walk
 // either visits every row once or ends with CURSOR_STALE.
 func TestPagesDuringImports(t *testing.T) {
-	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+	withDefaults.Each(t, func(t *testing.T, dsn string) {
 		w := start(t, dsn)
 		ctx := within(t)
 		stop := make(chan struct{})
@@ -312,7 +311,7 @@ func TestCursorStaleOnlyAfterVisibleChange(t *testing.T) {
 }
 
 func TestLaggingReplicaLoadsBeforeCursorCheck(t *testing.T) {
-	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+	withDefaults.Each(t, func(t *testing.T, dsn string) {
 		w := start(t, dsn)
 		lagging := join(t, dsn)
 		if err := lagging.catalog.Load(t.Context()); err != nil {

@@ -3,8 +3,10 @@ package catalog_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/netip"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -25,7 +27,41 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if err := withDefaults.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = max(code, 1)
+		}
+		os.Exit(code)
+	}))
+}
+
+// withDefaults has the built-in data.
+var withDefaults = modelstest.Filled{Fill: func(t testing.TB, dsn string) {
+	t.Helper()
+	db, err := models.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	feed, err := notify.NewFeed(db, dsn, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &clock{now: midday}
+	if err := catalog.NewStore(db, nil, activity.NewAudit(db, c.Now), feed, c.Now).LoadDefaults(t.Context()); err != nil {
+		t.Error(err)
+	}
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pool.Close(); err != nil {
+		t.Fatal(err)
+	}
+}}
+
+var midday = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // clock advances by a second on each call.
 type clock struct {
@@ -68,7 +104,7 @@ func join(t *testing.T, dsn string) *world {
 	}
 	clients := egress.NewClients(egress.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}))
 	t.Cleanup(clients.Close)
-	c := &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	c := &clock{now: midday}
 	w := &world{db: db, feed: feed}
 	w.store = catalog.NewStore(db, clients.Catalog(), activity.NewAudit(db, c.Now), feed, c.Now)
 	w.catalog = catalog.New(db, page.NewCursors(ring(t)), "test", log, nil)
@@ -92,12 +128,12 @@ func start(t *testing.T, dsn string) *world {
 // each runs f on both kinds of database.
 func each(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Helper()
-	modelstest.EachDSN(t, func(t *testing.T, dsn string) { f(t, start(t, dsn)) })
+	withDefaults.Each(t, func(t *testing.T, dsn string) { f(t, start(t, dsn)) })
 }
 
 func onSQLite(t *testing.T) *world {
 	t.Helper()
-	return start(t, modelstest.SQLite(t))
+	return start(t, withDefaults.SQLite(t))
 }
 
 // want fails the test unless err is a fault with the code.

@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mcpgateway/models"
-	"mcpgateway/models/modelstest"
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/fault"
 )
@@ -127,7 +126,7 @@ func official() []version {
 }
 
 func TestOfficialRegistrySync(t *testing.T) {
-	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+	withDefaults.Each(t, func(t *testing.T, dsn string) {
 		w := start(t, dsn)
 		r := newRegistry(t, official()...)
 		dry, err := w.store.ImportURL(t.Context(), r.URL, catalog.Run{DryRun: true})

@@ -11,7 +11,6 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
-	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/toolset"
 )
@@ -87,7 +86,7 @@ func (s *Store) Of(ctx context.Context, project *toolset.Snapshot) (*Progress, e
 		}
 	}
 	// The calls of older projects may be gone from the log.
-	if found.connected && s.now().Sub(project.Project.CreatedAt) > activity.CallRetention {
+	if found.connected && s.now().Sub(project.Project.CreatedAt) > time.Duration(project.Project.RetentionCalls)*24*time.Hour {
 		found.called = true
 	}
 	p.Steps = steps(project.Project.AuthMode, len(project.Servers) > 0, p.Tried != nil, found)

@@ -11,7 +11,6 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
-	"mcpgateway/services/activity"
 	"mcpgateway/services/checklist"
 	"mcpgateway/services/toolset"
 )
@@ -30,7 +29,7 @@ type world struct {
 func each(t *testing.T, mode models.AuthMode, f func(w *world)) {
 	t.Helper()
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
-		project := models.Project{ID: "p", Slug: "p", AuthMode: mode, OAuthAccess: models.OAuthAnyone, ToolExposure: models.ExposeFull, CreatedAt: now.Add(-time.Hour), UpdatedAt: now}
+		project := models.Project{RetentionCalls: 7, ID: "p", Slug: "p", AuthMode: mode, OAuthAccess: models.OAuthAnyone, ToolExposure: models.ExposeFull, CreatedAt: now.Add(-time.Hour), UpdatedAt: now}
 		w := &world{t, db, &toolset.Snapshot{Project: project}}
 		w.create(&project)
 		f(w)
@@ -148,18 +147,19 @@ func TestFirstCallImpliesTheOthers(t *testing.T) {
 }
 
 func TestStepsAfterRetentionOfCalls(t *testing.T) {
+	const retention = 2 * 24 * time.Hour
 	for _, tt := range []struct {
 		age  time.Duration
 		want string
 	}{
-		{activity.CallRetention - 1, "SERVER try KEY CONNECT call"},
-		{activity.CallRetention, "SERVER try KEY CONNECT call"},
-		{activity.CallRetention + 1, "SERVER TRY KEY CONNECT CALL"},
+		{retention - 1, "SERVER try KEY CONNECT call"},
+		{retention, "SERVER try KEY CONNECT call"},
+		{retention + 1, "SERVER TRY KEY CONNECT CALL"},
 	} {
 		each(t, models.AuthAPIKey, func(w *world) {
 			w.server()
 			w.key(func(k *models.Key) { k.LastUsedAt = &now })
-			w.p.Project.CreatedAt = now.Add(-tt.age)
+			w.p.Project.RetentionCalls, w.p.Project.CreatedAt = 2, now.Add(-tt.age)
 			w.want(tt.want)
 		})
 	}

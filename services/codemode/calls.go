@@ -28,6 +28,13 @@ const ownExecute = "gateway_executeTool"
 // read.
 const ownPrefix = "gateway_"
 
+// ownAlias is the alias of recipes, and recipePrefix their name prefix. Recipes can
+// write.
+const (
+	ownAlias     = "gateway"
+	recipePrefix = ownAlias + "__"
+)
+
 // openCall is a call that the code made.
 type openCall struct {
 	id        uint32
@@ -55,7 +62,11 @@ func (r *run) accept(isFetch bool, m sandbox.CallMessage) error {
 		r.calls++
 		if tool := r.tools[m.Name]; tool != nil {
 			c.effect = tool.Effect
-		} else if strings.HasPrefix(m.Name, ownPrefix) {
+		} else if m.Name == sandbox.StoreTool {
+			c.effect = EffectWrite
+		} else if m.Name == sandbox.LoadTool {
+			c.effect = EffectRead
+		} else if strings.HasPrefix(m.Name, ownPrefix) && !strings.HasPrefix(m.Name, recipePrefix) {
 			c.effect = EffectRead
 		}
 	}
@@ -68,7 +79,7 @@ func (r *run) accept(isFetch bool, m sandbox.CallMessage) error {
 		record.Tool = "fetch"
 	}
 	r.records = append(r.records, record)
-	if r.queued += len(c.arguments); r.queued > MaxQueuedArguments {
+	if r.queued += len(c.arguments); r.queued > maxQueued(m.Name) {
 		r.queued -= len(c.arguments)
 		c.arguments = nil
 		refusal := failed("limit", "The arguments of queued calls exceed %d bytes. Await some calls before you start more.", MaxQueuedArguments)
@@ -152,12 +163,23 @@ func (r *run) dispatch(c *openCall) {
 // send runs one call and returns its result. A panic becomes a failure.
 func (r *run) send(c *openCall) (out reply) {
 	err := r.runner.options.Tasks.Try("call of code", func() error {
+		limit := sandbox.MaxArguments
+		if !c.fetch && c.name == sandbox.StoreTool {
+			limit += sandbox.MaxStore
+		}
+		filled, err := r.blocks.Fill(c.arguments, limit)
 		switch {
 		case c.refused != nil:
 			out = *c.refused
+		case err != nil:
+			out = failed("limit", "The call was not sent: %s.", err)
+		case r.request.ReadOnly && c.effect != EffectRead:
+			out = failed("invalid", "This recipe is declared to read, and %s may change data. An administrator can change the effect of the recipe.", c.name)
 		case c.fetch:
+			c.arguments = filled
 			out = r.performFetch(c)
 		default:
+			c.arguments = filled
 			out = r.performTool(c)
 		}
 		return nil
@@ -231,6 +253,10 @@ func (r *run) performTool(c *openCall) reply {
 	switch {
 	case c.name == ownExecute:
 		return failed("invalid", "Code can't run code. Call the tools directly.")
+	case c.name == sandbox.StoreTool:
+		return r.store(c)
+	case c.name == sandbox.LoadTool:
+		return r.load(c)
 	case len(c.arguments) > sandbox.MaxArguments:
 		return failed("limit", "The arguments have %d bytes; the maximum is %d.", len(c.arguments), sandbox.MaxArguments)
 	case rawjson.Kind(c.arguments) != '{' || rawjson.Valid(c.arguments, rawjson.Lenient) != nil:
@@ -248,7 +274,7 @@ func (r *run) performTool(c *openCall) reply {
 	if err != nil {
 		return r.callFailed(c, err)
 	}
-	return unwrap(result)
+	return r.unwrap(result)
 }
 
 // record adds a call of a dry run to the plan.
@@ -301,14 +327,20 @@ func messageOf(err error) string {
 
 // unwrap returns the value of a raw CallToolResult for the code: the structured
 // content; else the text, parsed if it is a JSON object or array; else the
-// content itself. A result with isError is a failure.
-func unwrap(raw []byte) reply {
+// content itself, with handles in place of binary data. A result with isError is
+// a failure.
+func (r *run) unwrap(raw []byte) reply {
 	o, err := rawjson.ParseObject(raw, rawjson.Lenient)
 	if err != nil {
 		return failed("tool", "The tool returned an invalid result: not an object.")
 	}
 	content := o.Get("content")
 	text, onlyText := joinText(content)
+	if structured := o.Get("structuredContent"); !onlyText && (structured == nil || rawjson.Kind(structured) == 'n') {
+		if content, err = r.blocks.Hold(content); err != nil {
+			return failed("limit", "The result can't be kept: %s.", err)
+		}
+	}
 	if string(o.Get("isError")) == "true" {
 		if text == "" {
 			text = "The tool failed without an error message."

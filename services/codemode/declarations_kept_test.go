@@ -59,6 +59,47 @@ func TestDeclarationsBuiltOncePerSnapshot(t *testing.T) {
 	}
 }
 
+// TestDeclarationsForCode checks which servers have types in a type check: in
+// large projects only those that the code names.
+func TestDeclarationsForCode(t *testing.T) {
+	names := func(prefix string, n int) []string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf("%s_%04d_%s", prefix, i, strings.Repeat("x", 50)))
+		}
+		return all
+	}
+	d := newDeclarations(t)
+	for _, tt := range []struct {
+		name, code string
+		tools      int
+		typed, any []string
+	}{
+		{"small project", "return 1", 5, []string{"git", "my$_disk"}, nil},
+		{"large project", "return await my$_disk.a({})", 2000, []string{"my$_disk"}, []string{"git"}},
+		{"large project, no server", "return 1", 2000, nil, []string{"git", "my$_disk"}},
+	} {
+		project := newDeclaredProject("p").server("git", nil, names("git", tt.tools)...).server("my-disk", nil, "a").snapshot()
+		text, err := d.ForCode(t.Context(), project, tt.code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ident := range tt.typed {
+			if !strings.Contains(text, "declare const "+ident+": {") {
+				t.Errorf("%s: no types of %s", tt.name, ident)
+			}
+		}
+		for _, ident := range tt.any {
+			if !strings.Contains(text, "declare const "+ident+": any;") {
+				t.Errorf("%s: %s is not any", tt.name, ident)
+			}
+		}
+		if strings.Count(text, "declare const git:") != 1 || !strings.Contains(text, "declare const gateway: Gateway;") {
+			t.Errorf("%s: declarations begin %.300s", tt.name, text)
+		}
+	}
+}
+
 func TestDeclarationCacheBound(t *testing.T) {
 	d := newDeclarations(t)
 	var projects []*toolset.Snapshot

@@ -26,6 +26,57 @@ func (d Diagnostic) String() string {
 	return fmt.Sprintf("line %d, column %d: %s (%s)", d.Line, d.Column, d.Text, d.Code)
 }
 
+// isWarning reports whether a diagnostic never fails a run: arithmetic with a
+// value of another type, and a property of an object whose type is unknown.
+// Programs with either are often right.
+func (d Diagnostic) isWarning() bool {
+	switch d.Code {
+	case "TS2362", "TS2363":
+		return true
+	case "TS2339":
+		return strings.HasSuffix(d.Text, "on type '{}'.") || strings.HasSuffix(d.Text, "on type 'unknown'.")
+	}
+	return false
+}
+
+// because replaces the text with a more specific reason, if it names a property
+// or a type.
+func (d *Diagnostic) because(reason string) {
+	if strings.HasPrefix(reason, "Property '") || strings.HasPrefix(reason, "Type '") || strings.HasPrefix(reason, "Object literal") {
+		d.Text = shortened(reason)
+	}
+}
+
+// installAdvice follows messages about names and modules. It doesn't apply to
+// code without modules.
+var installAdvice = regexp.MustCompile(` Do you need to (?:install|change) .*| or its corresponding type declarations`)
+
+// maxTypeText is the maximum length of a type in a diagnostic, in bytes.
+const maxTypeText = 40
+
+var (
+	typeOwner = regexp.MustCompile(` (?:(?:in|on|of) type|but required in type) '([^']*)'`)
+	typeText  = regexp.MustCompile(`type '([^']*)'`)
+)
+
+// shortened returns a message of the compiler without its long types, so that
+// the name and the suggestion remain.
+func shortened(message string) string {
+	message = installAdvice.ReplaceAllString(message, "")
+	message = typeOwner.ReplaceAllStringFunc(message, func(owner string) string {
+		if len(typeOwner.FindStringSubmatch(owner)[1]) > maxTypeText {
+			return ""
+		}
+		return owner
+	})
+	return typeText.ReplaceAllStringFunc(message, func(found string) string {
+		if text := typeText.FindStringSubmatch(found)[1]; len(text) > maxTypeText {
+			return "type '" + sandbox.ClipText(text, maxTypeText) + "'"
+		}
+		return found
+	})
+}
+
 var diagnosticLine = regexp.MustCompile(`^line (\d+), column (\d+): (.*) \((TS\d+)\)$`)
 
 // parseDiagnostic is the inverse of Diagnostic.String.

@@ -27,6 +27,9 @@ func hintsFor(q *Request, out *Outcome, facts *sandbox.Facts) []string {
 func (q *Request) hintTools() []hints.Tool {
 	tools := make([]hints.Tool, 0, len(q.Tools))
 	for _, t := range q.Tools {
+		if t.Alias == ownAlias {
+			continue // no namespace of the code
+		}
 		tools = append(tools, hints.Tool{Full: t.Name, Alias: t.Alias, Name: t.ToolName})
 	}
 	return tools

@@ -118,6 +118,10 @@ func TestHints(t *testing.T) {
 		{"optional property of a text", "const w = await climate.now({});\nreturn w?.current?.temp", `climate.now returned a text, so .current is undefined; it begins "Cloudy, 12 degrees"`},
 		{"property of a text in an object", "const w = await climate.now({});\nreturn { temp: w.temperature }", `climate.now returned a text, so .temperature is undefined`},
 
+		{"servers that are unpacked", "const { store } = servers;\nreturn await store.query({})", "there is no servers; write store.query({…}) or gateway.call("},
+		{"content that is unpacked", "const { content } = await store.query({});\nreturn content[0].text", "calls return the value itself: store.query returned an object with rows, rowCount"},
+		{"property of a text with a default", "const w = await climate.now({});\nreturn { temp: w.temp ?? null, wind: w.wind?.speed ?? null }", "climate.now returned a text, so .temp is undefined"},
+		{"block inside of a value", "const { content } = await disk.picture({});\nreturn { title: 'a', image: content[0] }", "return the block itself, or an array of texts and blocks"},
 		{"import", "import fs from 'fs';\nreturn fs.readFileSync('a')", "import is not available: there are no modules; the servers are constants of the code: tracker, chat$_room"},
 		{"import()", "const fs = await import('fs');\nreturn fs", "import is not available: there are no modules"},
 		{"require", "const axios = require('axios');\nreturn axios", "require is not available: there are no modules"},

@@ -15,6 +15,7 @@ import (
 
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/sandbox"
+	"mcpgateway/services/sandbox/sandboxtest"
 )
 
 // snippet is a file of testdata/hostile. Its first line lists the phases in
@@ -75,7 +76,7 @@ func children(t *testing.T) []string {
 // latency and this process its memory. Afterwards no child may be left.
 func TestSandbox(t *testing.T) {
 	timeout, slack := 500*time.Millisecond, 500*time.Millisecond
-	if raceEnabled {
+	if sandboxtest.Race {
 		slack = 2 * time.Second // the race detector slows down this side of the runs
 	}
 	r := newRunner(codemode.Options{})

@@ -35,14 +35,17 @@ const (
 	MaxFetchRequest = 1 << 20
 	// FetchTimeout limits one fetch, including its redirects.
 	FetchTimeout = 10 * time.Second
-	// MaxTraces is the number of runs stored per project for replay.
-	MaxTraces = 200
+	// MaxTraces is the maximum number of runs that a project can store for
+	// replay; its setting is at most this.
+	MaxTraces = 1_000
 	// MaxTraceField is the maximum size of the input and of the outcome in a
 	// trace, in bytes.
 	MaxTraceField = 64 << 10
 )
 
 const (
+	// runsPerDeletion is the number of old runs that one statement deletes.
+	runsPerDeletion = 100
 	// maxWaiting is the maximum number of runs waiting for a slot.
 	maxWaiting = 256
 	// killGrace is the time after the deadline in which a child may still

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"mcpgateway/services/codemode/blocks"
 	"mcpgateway/services/sandbox"
 )
 
@@ -24,6 +25,7 @@ type run struct {
 	deadline   time.Time
 	tools      map[string]*Tool
 	child      *sandbox.Child
+	blocks     *blocks.Held
 
 	mu       sync.Mutex
 	closed   bool // the outcome has been returned; later changes are ignored
@@ -43,6 +45,9 @@ type run struct {
 	working  sync.WaitGroup
 
 	telling sync.Mutex
+	drafts  map[string]stored // values of a dry run
+	draft   int               // their bytes
+	whole   map[byte][]byte   // what was cut, by the first byte of its frame
 }
 
 func newRun(ctx context.Context, r *Runner, q *Request, d Dispatcher, begin time.Time) *run {
@@ -51,6 +56,7 @@ func newRun(ctx context.Context, r *Runner, q *Request, d Dispatcher, begin time
 	run := &run{
 		runner: r, request: q, dispatcher: d, client: ctx, ctx: inner, cancel: cancel, begin: begin, deadline: deadline,
 		tools: make(map[string]*Tool, len(q.Tools)), logs: []LogLine{}, records: []CallRecord{}, open: map[*openCall]struct{}{},
+		blocks: blocks.NewHeld(q.Seed.Random),
 	}
 	for i := range q.Tools {
 		run.tools[q.Tools[i].Name] = &q.Tools[i]
@@ -79,7 +85,12 @@ func (r *run) execute() (Outcome, error) {
 	end := r.listen()
 	r.runner.pool.Discard(child)
 	r.settle(end)
-	return r.outcome(end), nil
+	result, logs := r.storeWhole(end)
+	out := r.outcome(end)
+	if out.Truncated != nil {
+		out.Truncated.StoredResult, out.Truncated.StoredLogs = result, logs
+	}
+	return out, nil
 }
 
 // listen serves the child until it reports the outcome, exits, or must be
@@ -128,6 +139,8 @@ func (r *run) handleFrame(f sandbox.Frame) (*sandbox.FinishMessage, error) {
 			return nil, err
 		}
 		return nil, r.log(LogLine(m))
+	case sandbox.FrameWhole:
+		return nil, r.keepWhole(f.Body)
 	case sandbox.FrameFinish:
 		var m sandbox.FinishMessage
 		if err := json.Unmarshal(f.Body, &m); err != nil {
@@ -135,6 +148,9 @@ func (r *run) handleFrame(f sandbox.Frame) (*sandbox.FinishMessage, error) {
 		}
 		if len(m.Result) > sandbox.MaxResult {
 			return nil, fmt.Errorf("result has %d bytes", len(m.Result))
+		}
+		if len(m.Blocks) > sandbox.MaxBlocks {
+			return nil, fmt.Errorf("result has %d blocks", len(m.Blocks))
 		}
 		return &m, nil
 	default:
@@ -240,7 +256,14 @@ func (r *run) outcome(end *sandbox.FinishMessage) Outcome {
 		}
 	}
 	if lost := max(0, end.LostLogs); end.ResultBytes > 0 || lost > 0 {
-		out.Truncated = &Truncated{Result: max(0, end.ResultBytes), Logs: lost}
+		*out.truncated() = Truncated{Result: max(0, end.ResultBytes), Logs: lost}
+	}
+	if len(end.Blocks) > 0 {
+		content := r.blocks.Returned(end.Blocks, max(0, end.BlocksLeftOut))
+		out.Blocks, out.Result = content.Blocks, sandbox.CutJSON(content.Summary, sandbox.MaxResult)
+		if content.LeftOut > 0 {
+			out.truncated().Blocks = content.LeftOut
+		}
 	}
 	if out.Error != nil {
 		advise(out.Error, out.Calls)

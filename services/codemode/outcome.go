@@ -1,13 +1,16 @@
 package codemode
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
+	"mcpgateway/services/codemode/blocks"
 	"mcpgateway/services/sandbox"
 )
 
@@ -21,8 +24,13 @@ type Outcome struct {
 	Plan      []PlannedCall     `json:"plan,omitempty"` // of a dry run
 	Error     *sandbox.RunError `json:"error,omitempty"`
 	Hints     []string          `json:"hints,omitempty"` // likely mistakes and their fixes, the cause first
+	Saved     string            `json:"saved,omitempty"` // the outcome of a proposed recipe, in a sentence
 	Truncated *Truncated        `json:"truncated,omitempty"`
 	Usage     Usage             `json:"usage"`
+
+	// Blocks is the content that the code returned, if it returned content
+	// blocks. Result then describes them, without their data.
+	Blocks []blocks.Shown `json:"-"`
 
 	// TraceID is the id of the stored trace if the request awaits it. It is
 	// empty if the trace could not be stored.
@@ -66,6 +74,10 @@ type PlannedCall struct {
 type Truncated struct {
 	Result int `json:"result,omitempty"` // bytes of the whole result
 	Logs   int `json:"logs,omitempty"`   // lines that were dropped
+	Blocks int `json:"blocks,omitempty"` // content blocks that were replaced with a text
+	// Names under which the whole is stored for the caller, or empty.
+	StoredResult string `json:"storedResult,omitempty"`
+	StoredLogs   string `json:"storedLogs,omitempty"`
 }
 
 // Usage is the resource usage of a run. MemoryBytes is the growth of its
@@ -109,7 +121,7 @@ func advise(e *sandbox.RunError, calls []CallRecord) {
 	}
 	var writes []string
 	for _, c := range calls {
-		if c.Effect != EffectRead && !c.DryRun && (c.OK || strings.HasPrefix(c.Error, outcomeUnknownPrefix)) {
+		if c.Effect != EffectRead && c.Tool != sandbox.StoreTool && !c.DryRun && (c.OK || strings.HasPrefix(c.Error, outcomeUnknownPrefix)) {
 			writes = append(writes, fmt.Sprintf("%d %s", c.Seq, c.Tool))
 		}
 	}
@@ -123,26 +135,44 @@ func advise(e *sandbox.RunError, calls []CallRecord) {
 	}
 }
 
-// ToolResult returns the outcome as a raw CallToolResult, as text for a model
-// and as structuredContent. Neither includes the results of inner calls.
-func (o Outcome) ToolResult() ([]byte, error) {
-	return sandbox.Encode(struct {
-		Content    []textContent `json:"content"`
-		Structured Outcome       `json:"structuredContent"`
-		IsError    bool          `json:"isError"`
-	}{[]textContent{{"text", o.Text()}}, o, !o.OK})
+// truncated returns Truncated, which it creates.
+func (o *Outcome) truncated() *Truncated {
+	if o.Truncated == nil {
+		o.Truncated = &Truncated{}
+	}
+	return o.Truncated
 }
 
-type textContent struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
+// ToolResult returns the outcome as a raw CallToolResult: the returned content
+// blocks or the result as text for a model, and structuredContent. Neither
+// includes the results of inner calls. Blocks of a type that supports rejects are
+// replaced with text.
+func (o Outcome) ToolResult(supports func(blockType string) bool) ([]byte, error) {
+	structured, err := sandbox.Encode(o)
+	if err != nil {
+		return nil, err
+	}
+	content := make([][]byte, 0, len(o.Blocks)+1)
+	for _, b := range o.Blocks {
+		if supports(b.Type) {
+			content = append(content, b.Raw)
+		} else {
+			content = append(content, blocks.Text(b.Words))
+		}
+	}
+	if text := o.Text(); text != "" || len(content) == 0 {
+		content = append(content, blocks.Text(text))
+	}
+	result := append([]byte(`{"content":[`), bytes.Join(content, []byte{','})...)
+	result = append(append(result, `],"structuredContent":`...), structured...)
+	return append(strconv.AppendBool(append(result, `,"isError":`...), !o.OK), '}'), nil
 }
 
-// Text renders the outcome for a model: the result, then the logs, the error
-// and the hints.
+// Text renders the outcome for a model: the result unless it is blocks, then the
+// logs, the error and the hints.
 func (o Outcome) Text() string {
 	var b strings.Builder
-	if o.OK || string(o.Result) != "null" {
+	if len(o.Blocks) == 0 && (o.OK || string(o.Result) != "null") {
 		var s string
 		if json.Unmarshal(o.Result, &s) == nil && string(o.Result) != "null" {
 			b.WriteString(s)
@@ -150,7 +180,7 @@ func (o Outcome) Text() string {
 			b.Write(o.Result)
 		}
 		if o.Truncated != nil && o.Truncated.Result > 0 {
-			fmt.Fprintf(&b, "\n[truncated: the whole result has %d bytes]", o.Truncated.Result)
+			fmt.Fprintf(&b, "\n[truncated: the whole result has %d bytes%s]", o.Truncated.Result, storedWords(o.Truncated.StoredResult))
 		}
 	}
 	section := func(title string) {
@@ -165,7 +195,7 @@ func (o Outcome) Text() string {
 			fmt.Fprintf(&b, "\n[%s] %s", l.Level, l.Text)
 		}
 		if o.Truncated != nil && o.Truncated.Logs > 0 {
-			fmt.Fprintf(&b, "\n[truncated: %d more lines]", o.Truncated.Logs)
+			fmt.Fprintf(&b, "\n[truncated: %d more lines%s]", o.Truncated.Logs, storedWords(o.Truncated.StoredLogs))
 		}
 	}
 	if len(o.Plan) > 0 {
@@ -190,6 +220,10 @@ func (o Outcome) Text() string {
 		if o.Error.Hint != "" {
 			b.WriteString("\n" + o.Error.Hint)
 		}
+	}
+	if o.Saved != "" {
+		section("recipe")
+		b.WriteString("\n" + o.Saved)
 	}
 	if len(o.Hints) > 0 {
 		section("hints")

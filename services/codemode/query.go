@@ -94,6 +94,52 @@ func (d *Declarations) Full(ctx context.Context, project *toolset.Snapshot) (*ty
 	return whole.declared, nil
 }
 
+// maxCheckedDeclarations is the maximum size of the declarations of a whole
+// project that a type check reads, in bytes.
+const maxCheckedDeclarations = 128 << 10
+
+// ForCode returns the declarations for a type check of code. In large projects,
+// only the servers whose names occur in the code have types; the others are any.
+// The same applies to servers with too many tools. It returns the context's
+// error if the context ends first.
+func (d *Declarations) ForCode(ctx context.Context, project *toolset.Snapshot, code string) (string, error) {
+	declared, err := d.Full(ctx, project)
+	if err != nil {
+		return "", err
+	}
+	if len(declared.Text) <= maxCheckedDeclarations {
+		return declared.Text, nil
+	}
+	var named []*toolset.Tool
+	for _, tool := range toolset.ForModels(project.Tools) {
+		if strings.Contains(code, typescript.Identifier(tool.Server.Config.Alias)) {
+			named = append(named, tool)
+		}
+	}
+	if declared, err = typescript.Declare(ctx, named, typescript.SettingsOf(project)); err != nil {
+		return "", err
+	}
+	if declared.Tools < len(named) {
+		if declared, err = typescript.Declare(ctx, nil, typescript.SettingsOf(project)); err != nil {
+			return "", err
+		}
+	}
+	var b strings.Builder
+	b.WriteString(declared.Text)
+	last := ""
+	for _, tool := range toolset.ForModels(project.Tools) { // the tools of a server follow each other
+		alias := tool.Server.Config.Alias
+		if alias == last {
+			continue
+		}
+		last = alias
+		if constant := "declare const " + typescript.Identifier(alias) + ":"; !strings.Contains(b.String(), constant) {
+			b.WriteString(constant + " any;\n")
+		}
+	}
+	return b.String(), nil
+}
+
 // Filtered returns the declarations of the visible tools whose exported name or
 // description contains filter, ignoring case. An empty filter matches all.
 // Without matches the result has only the header. Filtered returns the

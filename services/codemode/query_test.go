@@ -18,6 +18,7 @@ import (
 	"mcpgateway/services/page"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/toolsearch"
+	"mcpgateway/services/toolsearch/ranking"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/typescript"
 	"mcpgateway/services/typescript/typescripttest"
@@ -272,7 +273,7 @@ type staleFinder struct{ snapshot *toolset.Snapshot }
 func (f staleFinder) Find(context.Context, *toolset.Snapshot, toolsearch.Query) (*toolsearch.Result, error) {
 	found := &toolsearch.Result{}
 	for _, tool := range f.snapshot.Tools {
-		found.Matches = append(found.Matches, toolsearch.Match{Tool: tool})
+		found.Matches = append(found.Matches, ranking.Match{Tool: tool})
 	}
 	return found, nil
 }

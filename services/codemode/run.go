@@ -120,14 +120,22 @@ type Request struct {
 	// DryRun sends only calls with the effect "read" and records the others.
 	// The code gets {dryRun: true, tool, arguments} as their result, and the
 	// outcome lists them as a plan.
-	DryRun    bool
+	DryRun bool
+	// ReadOnly refuses calls that may write, for code that is declared to read.
+	ReadOnly bool
+	// Recipe is the name of the recipe whose code this is, or empty.
+	Recipe string
+	// Nested is set for a run that a call of another run waits for. It takes no
+	// slot: the other run has one.
+	Nested    bool
 	Typecheck Typecheck
 	// Declarations returns the TypeScript declarations of Tools. It is called
 	// only when there is a type check.
 	Declarations func() (string, error)
 	Tools        []Tool
 	AllowFetch   bool
-	Seed         *Seed // nil means the current time and a random number
+	Artifacts    Artifacts // values that the code stores; nil refuses them
+	Seed         *Seed     // nil means the current time and a random number
 	// With AwaitTrace, Run returns after the trace is stored, and the outcome has
 	// the trace's id.
 	AwaitTrace bool
@@ -199,13 +207,15 @@ func (r *Runner) Run(ctx context.Context, q Request, d Dispatcher) (Outcome, err
 	if q.Seed == nil {
 		q.Seed = newSeed(begin)
 	}
-	leave, err := r.places.acquire(ctx, q.ProjectID)
-	if err != nil {
-		out := emptyOutcome(limitError(ctx, err))
-		out.Usage.MS = time.Since(begin).Milliseconds()
-		return out, nil
+	if !q.Nested {
+		leave, err := r.places.acquire(ctx, q.ProjectID)
+		if err != nil {
+			out := emptyOutcome(limitError(ctx, err))
+			out.Usage.MS = time.Since(begin).Milliseconds()
+			return out, nil
+		}
+		defer leave()
 	}
-	defer leave()
 	begin = time.Now()
 	run := newRun(ctx, r, &q, d, begin)
 	defer run.cancel()
@@ -278,7 +288,7 @@ func newSeed(now time.Time) *Seed {
 // start returns the message that starts the run in a child.
 func (q *Request) start(left time.Duration) sandbox.StartMessage {
 	return sandbox.StartMessage{
-		Code: q.Code, Input: q.Input, Namespaces: q.namespaces(), Fetch: q.AllowFetch, MaxCalls: sandbox.MaxCalls,
+		Code: q.Code, Input: q.Input, Namespaces: q.namespaces(), Fetch: q.AllowFetch, Whole: q.Artifacts != nil, MaxCalls: sandbox.MaxCalls,
 		TimeoutMS: max(1, left.Milliseconds()), CPUMillis: sandbox.MaxCPU.Milliseconds(), Clock: q.Seed.Time.UnixMilli(),
 		Random: [4]uint32{uint32(q.Seed.Random), uint32(q.Seed.Random >> 32), 0x9e3779b9, 1},
 	}
@@ -292,6 +302,9 @@ func (q *Request) namespaces() []sandbox.Namespace {
 	spaces := []sandbox.Namespace{}
 	index := map[string]int{} // by alias; -1 is not needed
 	for _, tool := range q.Tools {
+		if tool.Alias == ownAlias { // recipes are called by gateway.run
+			continue
+		}
 		i, known := index[tool.Alias]
 		if !known {
 			i = -1

@@ -16,6 +16,7 @@ import (
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/sandbox"
+	"mcpgateway/services/sandbox/sandboxtest"
 )
 
 // tools implements Dispatcher for tests.
@@ -103,10 +104,10 @@ func runner(t testing.TB, o codemode.Options) *codemode.Runner {
 	return r
 }
 
-// newRunner returns a runner that starts the children of these tests.
+// newRunner returns a runner whose children start without a detour.
 func newRunner(o codemode.Options) *codemode.Runner {
 	if o.Command == nil {
-		o.Command = worker
+		o.Command = sandboxtest.Command()
 	}
 	return codemode.NewRunner(o)
 }
@@ -188,7 +189,7 @@ func TestToolResults(t *testing.T) {
 		{"return await math.add({a: 2, b: 3})", `{"sum":5}`},
 		{"return await text.plain()", `"just words"`},
 		{"return await text.json({})", `[1,2,{"a":"ü"}]`},
-		{"return await text.image()", `{"content":[{"type":"image","data":"AA==","mimeType":"image/png"}]}`},
+		{"return await text.image()", `[{"type":"image","mimeType":"image/png","bytes":1}]`},
 		{"return await text.nothing()", `{"content":[]}`},
 		{`return await my$_server["get-it"]()`, `"done"`},
 		{`return await gateway.call("math__add", {a: 1, b: 1})`, `{"sum":2}`},
@@ -344,7 +345,7 @@ func TestOutcomeRecordsAndText(t *testing.T) {
 	if out.Usage.ToolCalls != 3 || out.Usage.MemoryBytes == 0 {
 		t.Errorf("usage %+v", out.Usage)
 	}
-	raw, err := out.ToolResult()
+	raw, err := out.ToolResult(func(string) bool { return true })
 	if err != nil {
 		t.Fatal(err)
 	}

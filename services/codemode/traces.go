@@ -58,14 +58,44 @@ func (t *Traces) store(ctx context.Context, row models.CodeRun) bool {
 		if err := tx.Create(&row).Error; err != nil {
 			return err
 		}
-		kept := tx.Model(&models.CodeRun{}).Select("id").Where("project_id = ?", row.ProjectID).Order("id DESC").Limit(MaxTraces)
-		return tx.Where("project_id = ? AND id NOT IN (?)", row.ProjectID, kept).Delete(&models.CodeRun{}).Error
+		var project models.Project
+		if err := tx.Select("id", "retention_runs").First(&project, "id = ?", row.ProjectID).Error; err != nil {
+			return err
+		}
+		return trim(tx, project)
 	})
 	if err != nil {
 		// The project may have been deleted while its code ran.
 		t.log.Warn("run trace not stored", "project", row.ProjectID, "error", err)
 	}
 	return err == nil
+}
+
+// trim deletes the oldest runs of a project beyond its retention.
+func trim(tx *gorm.DB, project models.Project) error {
+	for {
+		oldest := tx.Model(&models.CodeRun{}).Select("id").Where("project_id = ?", project.ID).Order("id DESC").Offset(project.RetentionRuns).Limit(runsPerDeletion)
+		done := tx.Where("project_id = ? AND id IN (?)", project.ID, oldest).Delete(&models.CodeRun{})
+		if done.Error != nil || done.RowsAffected < runsPerDeletion {
+			return done.Error
+		}
+	}
+}
+
+// Sweep deletes the oldest runs of every project beyond its retention, which may
+// have become lower. It returns a database error as an INTERNAL fault.
+func (t *Traces) Sweep(ctx context.Context) error {
+	var projects []models.Project
+	db := t.db.WithContext(ctx)
+	if err := db.Select("id", "retention_runs").Find(&projects).Error; err != nil {
+		return fault.Internal(err)
+	}
+	for _, project := range projects {
+		if err := trim(db, project); err != nil {
+			return fault.Internal(err)
+		}
+	}
+	return nil
 }
 
 // keep queues the trace of a finished run. If the queue is full, the trace is
@@ -99,7 +129,7 @@ func traceOf(q *Request, begin time.Time, out Outcome) models.CodeRun {
 	}
 	row := models.CodeRun{
 		ID: id, ProjectID: q.ProjectID, At: begin.UTC().Truncate(time.Millisecond), Principal: sandbox.ClipText(q.Principal, 200),
-		Code: storable(q.Code), Input: storable(string(q.Input)), Outcome: traceOutcome(out), OK: out.OK, Calls: int64(len(out.Calls)), DurationMS: out.Usage.MS,
+		Recipe: q.Recipe, Code: storable(q.Code), Input: storable(string(q.Input)), Outcome: traceOutcome(out), OK: out.OK, Calls: int64(len(out.Calls)), DurationMS: out.Usage.MS,
 		TimeoutMS: q.Timeout.Milliseconds(), DryRun: q.DryRun, SeedAt: q.Seed.Time.UTC().Truncate(time.Millisecond), SeedRandom: int64(q.Seed.Random),
 	}
 	if len(q.Input) > MaxTraceField {

@@ -90,12 +90,12 @@ func TestTraceReplay(t *testing.T) {
 func TestTracesAreTrimmedPerProject(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		for _, id := range []string{"p", "other"} {
-			if err := db.Create(&models.Project{ID: id, Slug: id, AuthMode: models.AuthNone, ToolExposure: models.ExposeFull}).Error; err != nil {
+			if err := db.Create(&models.Project{ID: id, Slug: id, AuthMode: models.AuthNone, ToolExposure: models.ExposeFull, RetentionRuns: 5}).Error; err != nil {
 				t.Fatal(err)
 			}
 		}
 		var rows []models.CodeRun
-		for i := range codemode.MaxTraces + 1 {
+		for i := range 6 {
 			rows = append(rows, models.CodeRun{ID: fmt.Sprintf("%05d", i), ProjectID: "p"})
 		}
 		rows = append(rows, models.CodeRun{ID: "x", ProjectID: "other"})
@@ -106,7 +106,7 @@ func TestTracesAreTrimmedPerProject(t *testing.T) {
 			run(t, r, request("return 'x'.repeat(60000) + '\\u0001'.repeat(9000)"), newTools())
 		})
 		left, err := traces.List(t.Context(), "p", "", codemode.MaxTraces+1)
-		if err != nil || len(left) != codemode.MaxTraces {
+		if err != nil || len(left) != 5 {
 			t.Fatalf("%d traces are left (%v)", len(left), err)
 		}
 		if oldest := left[len(left)-1].ID; oldest != "00002" {

@@ -13,6 +13,10 @@ import (
 
 var diagnosticAt = regexp.MustCompile(`^code\.ts\((\d+),(\d+)\): error (TS\d+): (.*)$`)
 
+// returnOutside is the code of a return outside of a function, which a run
+// accepts.
+const returnOutside = "TS1108"
+
 // ambient declares the globals of the prelude that the declarations of the
 // tools don't declare.
 var ambient = []string{
@@ -39,18 +43,23 @@ func (r *run) typecheck() (out Outcome, done bool) {
 	if len(found) == 0 {
 		return Outcome{}, false
 	}
-	if q.Typecheck == TypecheckWarn {
-		for _, d := range found {
+	var errs []Diagnostic
+	for _, d := range found {
+		if q.Typecheck == TypecheckError && !d.isWarning() {
+			errs = append(errs, d)
+		} else {
 			r.logs = append(r.logs, LogLine{Level: "warn", Text: sandbox.ClipText(diagnosticPrefix+d.String(), sandbox.MaxErrorText)})
 		}
+	}
+	if len(errs) == 0 {
 		return Outcome{}, false
 	}
 	var all []string
-	for _, d := range found {
+	for _, d := range errs {
 		all = append(all, d.String())
 	}
 	return r.outcome(&sandbox.FinishMessage{Error: &sandbox.RunError{
-		Phase: sandbox.PhaseTypecheck, Name: "TypeError", Message: sandbox.ClipText(strings.Join(all, "\n"), sandbox.MaxErrorText), Line: found[0].Line, Column: found[0].Column,
+		Phase: sandbox.PhaseTypecheck, Name: "TypeError", Message: sandbox.ClipText(strings.Join(all, "\n"), sandbox.MaxErrorText), Line: errs[0].Line, Column: errs[0].Column,
 		Hint: "Nothing was run. Fix the type errors and send the code again.",
 	}}), true
 }
@@ -76,7 +85,7 @@ func (r *run) diagnostics() ([]Diagnostic, error) {
 	ctx, cancel := context.WithTimeout(r.ctx, typecheckTimeout)
 	defer cancel()
 	printed, err := sandbox.RunCompiler(ctx, r.runner.options.TSC, dir,
-		"--noEmit", "--strict", "--noImplicitAny", "false", "--pretty", "false", "--target", "es2023", "--lib", "es2023", "--module", "esnext",
+		"--noEmit", "--strict", "false", "--pretty", "false", "--target", "es2023", "--lib", "es2023", "--module", "esnext",
 		"--moduleDetection", "force", "--types", "", "--skipLibCheck", "code.ts", "tools.d.ts")
 	if err != nil {
 		return nil, err
@@ -84,13 +93,24 @@ func (r *run) diagnostics() ([]Diagnostic, error) {
 	lines := strings.Count(r.request.Code, "\n") + 1
 	var found []Diagnostic
 	for line := range strings.SplitSeq(printed, "\n") {
-		m := diagnosticAt.FindStringSubmatch(strings.TrimRight(line, "\r"))
-		if m == nil || len(found) == maxDiagnostics {
+		line = strings.TrimRight(line, "\r")
+		m := diagnosticAt.FindStringSubmatch(line)
+		if m == nil {
+			// An indented line is the reason for the diagnostic before it.
+			if len(found) > 0 && strings.HasPrefix(line, "  ") {
+				found[len(found)-1].because(strings.TrimSpace(line))
+			}
 			continue
+		}
+		if m[3] == returnOutside {
+			continue
+		}
+		if len(found) == maxDiagnostics {
+			break
 		}
 		at, _ := strconv.Atoi(m[1])
 		column, _ := strconv.Atoi(m[2])
-		found = append(found, Diagnostic{Line: min(lines, max(1, at-wrapped)), Column: column, Code: m[3], Text: m[4]})
+		found = append(found, Diagnostic{Line: min(lines, max(1, at-wrapped)), Column: column, Code: m[3], Text: shortened(m[4])})
 	}
 	return found, nil
 }

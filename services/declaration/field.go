@@ -133,6 +133,33 @@ func (r *reader) toolNameLimit(dst **int64) field {
 	return r.quantity(dst, wanted, MinToolNameLimit, MaxToolNameLimit, 0)
 }
 
+// ProjectResultLimit is the declared value, null in JSON, of a server whose
+// results have the limit of its project.
+const ProjectResultLimit int64 = -1
+
+// serverResultLimit returns the field of a server's limit of results.
+func (r *reader) serverResultLimit(dst **int64) field {
+	f := r.quantity(dst, fmt.Sprintf("use null for the project's limit, 0 for no limit, or a whole number up to %d", MaxResultLimit), 0, MaxResultLimit, ProjectResultLimit)
+	number := f.read
+	f.read = func(path string, raw []byte) {
+		switch text := strings.TrimSpace(string(raw)); {
+		case text == "null":
+			*dst = new(ProjectResultLimit)
+		case strings.HasPrefix(text, "-"):
+			number(path, []byte("x")) // no number stands for null
+		default:
+			number(path, raw)
+		}
+	}
+	f.value = func() any {
+		if *dst == nil || **dst == ProjectResultLimit {
+			return nil
+		}
+		return *dst
+	}
+	return f
+}
+
 func (r *reader) number(dst **float64, max float64) field {
 	wanted := fmt.Sprintf("use a number from 0 to %g", max)
 	decode := func(raw []byte) (float64, bool) {

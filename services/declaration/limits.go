@@ -21,6 +21,9 @@ const (
 	MaxToolText           = 16_384    // characters of a tool's description
 	MaxToolPattern        = 512       // bytes of a pattern over exported names
 	MaxToolsets           = 100       // per project
+	MaxRecipes            = 200       // per project
+	MaxRecipeCode         = 64 << 10  // bytes
+	MaxRecipeSchema       = 32 << 10  // bytes of an input schema
 	MaxHeaders            = 32
 	MaxHeaderValue        = 8192                // characters
 	MaxPEM                = certificates.MaxPEM // characters
@@ -33,6 +36,7 @@ const (
 	MaxTimeoutMS          = 600_000
 	MinTaskTimeoutMS      = 1_000
 	MaxTaskTimeoutMS      = 86_400_000 // 24 hours
+	MaxResultLimit        = 5 << 20    // bytes of text; larger results can't be stored
 	MinConcurrent         = 1          // concurrent calls of one server
 	MaxConcurrent         = 4096
 	MinRunTimeoutMS       = 1_000 // of Code Mode
@@ -43,6 +47,17 @@ const (
 	MinToolNameLimit      = 32
 	MaxToolNameLimit      = 256
 	MaxPersonalDays       = 3650 // lifetime of personal keys
+	MaxCallDays           = 365
+	MaxPayloadDays        = 30
+	MaxRuns               = 1_000 // stored Code Mode runs of a project
 
 	maxDepth = 64 // nesting levels of arrays and objects
+)
+
+// The retention of a new project: days of calls and of their arguments and
+// results, and the number of Code Mode runs.
+const (
+	DefaultCallDays    = 7
+	DefaultPayloadDays = 3
+	DefaultRuns        = 200
 )

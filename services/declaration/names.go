@@ -15,8 +15,8 @@ var (
 	aliasForm = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9])?$`)
 )
 
-// ReservedAlias is the prefix of the built-in tools.
-const ReservedAlias = "gateway"
+// ReservedAlias is the alias of recipes and the prefix of the built-in tools.
+const ReservedAlias = toolset.GatewayAlias
 
 // CheckSlug returns the problem of a project's slug, or "".
 func CheckSlug(slug string) string {
@@ -36,7 +36,7 @@ func CheckAlias(alias string) string {
 	case strings.Contains(alias, toolset.Separator):
 		return "an alias can't contain two underscores in a row: they separate alias and tool"
 	case FoldAlias(alias) == ReservedAlias:
-		return "this alias is reserved for the built-in tools"
+		return "this alias is reserved for recipes and the built-in tools"
 	}
 	return ""
 }

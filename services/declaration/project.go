@@ -25,14 +25,25 @@ type Project struct {
 	RecordPayloads    *bool
 	ToolNames         *models.ToolNames
 	ValidateArguments *bool
+	ResultLimit       *int64 // bytes of text; 0 means unlimited
 	Identity
 	PersonalKeys    *bool
 	PersonalKeyDays *int64 // maximum lifetime
 	SecretRefs      *[]string
+	Retention       Retention
 	Servers         map[string]*Server // by alias
 	// Toolsets are those to create or change, by slug; nil without the key.
 	Toolsets map[string]*Toolset
 	Access   *Access // who can use the project; nil without the key
+	// Recipes are those to create or change, by name; nil without the key.
+	Recipes map[string]*Recipe
+}
+
+// Retention has the number of days or runs for which a project stores its records.
+type Retention struct {
+	Calls    *int64 // days
+	Payloads *int64 // days; 0 stores none
+	Runs     *int64 // number of Code Mode runs
 }
 
 // Check returns the declaration without invalid values, and the problems by
@@ -61,6 +72,7 @@ func (r *reader) projectFields(d *Project) fields {
 		"mcpServers":     r.servers(d),
 		"toolsets":       r.toolsets(d),
 		"access":         r.access(d),
+		"recipes":        r.recipes(d),
 		"toolExposure":   oneOf(r, &d.ToolExposure, models.ExposeFull, models.ExposeBuiltin),
 		"toolNameLimit":  r.toolNameLimit(&d.ToolNameLimit),
 		"disabledTools":  r.strings(&d.DisabledTools, MaxDisabledTools, 512),
@@ -75,8 +87,14 @@ func (r *reader) projectFields(d *Project) fields {
 			"enabled": r.boolean(&d.PersonalKeys),
 			"maxDays": r.integer(&d.PersonalKeyDays, 1, MaxPersonalDays),
 		}),
+		"retention": r.group(fields{
+			"calls":    r.integer(&d.Retention.Calls, 1, MaxCallDays),
+			"payloads": r.integer(&d.Retention.Payloads, 0, MaxPayloadDays),
+			"runs":     r.integer(&d.Retention.Runs, 1, MaxRuns),
+		}),
 		"toolNames":         oneOf(r, &d.ToolNames, models.NamesPrefixed, models.NamesBare),
 		"validateArguments": r.boolean(&d.ValidateArguments),
+		"resultLimit":       r.integer(&d.ResultLimit, 0, MaxResultLimit),
 	}
 	maps.Copy(known, r.identityFields(&d.Identity))
 	return known

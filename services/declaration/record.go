@@ -16,7 +16,8 @@ func ParseProject(raw []byte) (slug *string, d *Project, err error) {
 	d = &Project{}
 	err = parseRecord(raw, func(r *reader, o *rawjson.Object) {
 		known := r.projectFields(d)
-		delete(known, "access") // it has its own operations
+		delete(known, "access") // these have their own operations
+		delete(known, "recipes")
 		known["projectSlug"] = r.text(&slug, 64)
 		r.readOnly(known, "createdAt", "updatedAt", "warnings")
 		r.members("", o, known)

@@ -30,6 +30,7 @@ type Server struct {
 	DefinitionPolicy  *models.DefinitionPolicy
 	ProtocolVersion   *string // models.ProtocolAuto or a revision
 	TaskTimeoutMS     *int64
+	ResultLimit       *int64 // bytes of text, 0 for unlimited, or ProjectResultLimit
 	OAuthClientID     *string
 	OAuthClientSecret *string
 	OAuthScopes       *[]string
@@ -115,6 +116,7 @@ func (r *reader) serverFields(d *Server) fields {
 		"definitionPolicy": oneOf(r, &d.DefinitionPolicy, models.PolicyFollow, models.PolicyApprove),
 		"protocolVersion":  oneOf(r, &d.ProtocolVersion, append([]string{models.ProtocolAuto}, wire.Revisions()...)...),
 		"taskTimeout":      r.milliseconds(&d.TaskTimeoutMS, MinTaskTimeoutMS, MaxTaskTimeoutMS),
+		"resultLimit":      r.serverResultLimit(&d.ResultLimit),
 		"oauth": r.group(fields{
 			"clientId":     r.text(&d.OAuthClientID, MaxURL),
 			"clientSecret": r.text(&d.OAuthClientSecret, MaxHeaderValue),

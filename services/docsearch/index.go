@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcpgateway/services/toolsearch"
+	"mcpgateway/services/toolsearch/analyzer"
 )
 
 // Section is the text below one heading of a page.
@@ -46,7 +46,7 @@ func New(sections []Section) *Index {
 			text   string
 			weight float64
 		}{{s.Text, textWeight}, {s.Heading, headingWeight}, {s.Page, pageWeight}} {
-			for _, term := range toolsearch.Terms(place.text) {
+			for _, term := range analyzer.Terms(place.text) {
 				weights[term] += place.weight
 			}
 		}
@@ -66,7 +66,7 @@ type Result struct {
 // Find returns at most limit sections, best first: those with the most terms
 // of the query, then by the weight of the places and the rarity of the terms.
 func (x *Index) Find(query string, limit int) []Result {
-	terms := toolsearch.Terms(query)
+	terms := analyzer.Terms(query)
 	slices.Sort(terms)
 	terms = slices.Compact(terms)
 	type scored struct {
@@ -109,7 +109,7 @@ func excerpt(text string, terms []string) string {
 	words := strings.Fields(text)
 	start := 0
 	for i, word := range words {
-		if found := toolsearch.Terms(word); len(found) > 0 && slices.Contains(terms, found[0]) {
+		if found := analyzer.Terms(word); len(found) > 0 && slices.Contains(terms, found[0]) {
 			for start = i; start > 0 && !strings.HasSuffix(words[start-1], ".") && i-start < 12; start-- {
 			}
 			break

@@ -110,3 +110,22 @@ func bridgeError(raw []byte, client *Client) ([]byte, error) {
 	}
 	return nil, bridged
 }
+
+// The first versions with content blocks that MCP 2024-11-05 doesn't have.
+const (
+	versionAudio        = "2025-03-26"
+	versionResourceLink = "2025-06-18"
+)
+
+// supportsBlock reports whether the client's protocol version has content blocks of
+// a type.
+func (c *Client) supportsBlock(blockType string) bool {
+	switch blockType {
+	case "audio":
+		return c.Version >= versionAudio
+	case "resource_link":
+		return c.Version >= versionResourceLink
+	default:
+		return true
+	}
+}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"mcpgateway/services/arguments"
 	"mcpgateway/services/fault"
@@ -17,6 +18,8 @@ const (
 	ToolExecute = toolset.BuiltinExecute
 	// ToolList returns TypeScript declarations of tools.
 	ToolList = toolset.BuiltinList
+	// ToolRead reads results that were cut.
+	ToolRead = toolset.BuiltinRead
 )
 
 // Search implements the built-in search tool.
@@ -86,7 +89,7 @@ func (g *Gateway) searchTools(ctx context.Context, project *toolset.Snapshot, cl
 // Such a call has the same filters and errors as a tools/call of that tool.
 // Arguments of the other mode are a conflict, so that none is ignored.
 func (g *Gateway) executeTool(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *RequestInfo) ([]byte, error) {
-	given, err := arguments.Read(params.Get("arguments"), "name", "arguments", "code", "input", "timeout", "dryRun", "typecheck")
+	given, err := arguments.Read(params.Get("arguments"), "name", "arguments", "code", "input", "timeout", "dryRun", "typecheck", "save")
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +104,7 @@ func (g *Gateway) executeTool(ctx context.Context, project *toolset.Snapshot, cl
 	case code != nil:
 		return g.runCode(ctx, project, client, params, given)
 	}
-	for _, misplaced := range []string{"input", "timeout", "dryRun", "typecheck"} {
+	for _, misplaced := range []string{"input", "timeout", "dryRun", "typecheck", "save"} {
 		if given.Get(misplaced) != nil {
 			return nil, arguments.Conflict(misplaced + " cannot be combined with name. Send it with code.")
 		}
@@ -116,7 +119,7 @@ func (g *Gateway) executeTool(ctx context.Context, project *toolset.Snapshot, cl
 	if err != nil {
 		return nil, err
 	}
-	if tool == ToolSearch || tool == ToolExecute || tool == ToolList {
+	if slices.Contains(toolset.Builtins(), tool) {
 		return nil, fault.New(fault.KindNotFound, fault.CodeToolNotFound, "%s is a built-in tool. Call it with tools/call.", tool)
 	}
 	if err := checkForModels(project, tool); err != nil {

@@ -18,7 +18,7 @@ func (g *Gateway) callTool(ctx context.Context, project *toolset.Snapshot, clien
 	arguments := params.Get("arguments")
 	result, err := g.dispatchTool(ctx, project, client, params, trace)
 	call := callOf(project, client, trace, start, asked, result, err)
-	if project.Project.RecordPayloads {
+	if project.Project.RecordPayloads && project.Project.RetentionPayloads > 0 {
 		call.Payload = redactedPayload(project, arguments, result, err)
 	}
 	g.Calls.Record(call)
@@ -37,8 +37,13 @@ func (g *Gateway) dispatchTool(ctx context.Context, project *toolset.Snapshot, c
 		return g.searchTools(ctx, project, client, params)
 	case ToolList:
 		return g.listDeclarations(ctx, project, client, params)
+	case ToolRead:
+		return g.readResult(ctx, project, client, params)
 	case ToolExecute:
 		return g.executeTool(ctx, project, client, params, trace)
+	}
+	if client.Code && name == toolDescribe {
+		return describeTool(project, params)
 	}
 	if client.Code {
 		err = checkForModels(project, name)
@@ -81,6 +86,9 @@ func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapsho
 	if err != nil {
 		return nil, err
 	}
+	if tool.Recipe != nil {
+		return g.callRecipe(ctx, project, client, tool, params, trace)
+	}
 	alias := tool.Server.Config.Alias
 	trace.Server = alias
 	if trace.Tool != tool.Name { // a name without alias
@@ -113,7 +121,8 @@ func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapsho
 		return g.giveTask(ctx, project, client, tool, out, created, response)
 	}
 	response.Result = project.Addresses.CallResult(alias, response.Result)
-	return g.bridgeToolResult(project, response, client, tool)
+	result, err := g.bridgeToolResult(project, response, client, tool)
+	return g.cutResult(ctx, project, client, tool, result), err
 }
 
 // checkArguments returns INVALID_PARAMETER if the project validates arguments and

@@ -14,6 +14,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/artifacts/excerpt"
 	"mcpgateway/services/background"
 	"mcpgateway/services/capabilities"
 	"mcpgateway/services/fault"
@@ -82,10 +83,12 @@ type Options struct {
 	Declarations Declarations
 	Runner       CodeRunner
 	Limits       CallLimits      // for calls made by code
-	Quotas       Quotas          // for calls of upstream tools; nil means no limits
-	Arguments    ArgumentChecker // for projects with validateArguments; nil means no check
+	Quotas       Quotas          // for calls of upstream tools and recipes; nil means no limits
+	Arguments    ArgumentChecker // for recipes and projects with validateArguments; nil means no recipes and no check
+	Proposals    Proposals       // of recipes; nil means none
 	Calls        CallLog
 	Results      *membudget.Budget    // for results of calls made by code; nil is unlimited
+	Artifacts    excerpt.Store        // of results over a limit; nil cuts none
 	Waiting      PendingAuth          // nil means no pending authorizations
 	Connecting   *connecting.Prompter // nil passes CONNECTION_REQUIRED on
 	Outages      Outages              // nil means no outages
@@ -174,6 +177,8 @@ type Client struct {
 
 	// inner marks a call made by a built-in tool, which takes only results.
 	inner bool
+	// nesting is the run of code that makes the call, or nil.
+	nesting *nesting
 }
 
 // Stateless reports whether the client uses protocol version 2026-07-28 or

@@ -66,8 +66,22 @@ type list struct {
 	coverage []byte
 }
 
-// smallResult is the maximum size in bytes of lists that reserve no memory.
+// smallResult is the maximum size in bytes of results of the gateway itself that
+// reserve no memory.
 const smallResult = 64 << 10
+
+// reserveResult reserves the client's memory for a large result of the gateway
+// itself. It returns the errors of the client's Memory.
+func reserveResult(ctx context.Context, client *Client, size int) error {
+	if size <= smallResult || client.Memory == nil {
+		return nil
+	}
+	if _, err := client.Memory.Reserve(ctx, int64(size), int64(size)); err != nil {
+		return err
+	}
+	client.Memory.Settle(int64(size))
+	return nil
+}
 
 // listResult returns the result for one page of a list. It also returns the
 // errors of the client's Memory.
@@ -84,11 +98,8 @@ func (g *Gateway) listResult(ctx context.Context, project *toolset.Snapshot, cli
 		l.last = string(last[1 : len(last)-1])
 	}
 	size := len(l.items) + len(l.last) + 512
-	if size > smallResult && client.Memory != nil {
-		if _, err := client.Memory.Reserve(ctx, int64(size), int64(size)); err != nil {
-			return nil, err
-		}
-		client.Memory.Settle(int64(size))
+	if err := reserveResult(ctx, client, size); err != nil {
+		return nil, err
 	}
 	b := make([]byte, 0, size)
 	b = append(rawjson.AppendString(append(b, '{'), l.member), ':')

@@ -46,7 +46,7 @@ func TestPayloadRecording(t *testing.T) {
 		for _, recorded := range []bool{true, false} {
 			log := &calls{}
 			src := gatewaytest.Source("echo")
-			src.Project.RecordPayloads = recorded
+			src.Project.RecordPayloads, src.Project.RetentionPayloads = recorded, 1
 			src.Servers[0].Headers = models.StringMap{"X-Team": "sealed"}
 			_, _ = gatewayWith(t, &caller{response: tc.response, err: tc.err}, log).Handle(t.Context(), gatewaytest.Build(src), client(v2511), "tools/call", []byte(tc.params), nil)
 			if len(log.all) != 1 {

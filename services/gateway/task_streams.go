@@ -170,6 +170,7 @@ func (s *taskStream) notify(ctx context.Context, g *Gateway, params []byte) {
 		return
 	}
 	if view, tool := g.toolOf(s.caller, held); tool != nil {
-		s.deliver(upstream.TaskChanged, view.Addresses.TaskResult(tool.Server.Config.Alias, g.tasks.Observe(ctx, held, params)))
+		state := view.Addresses.TaskResult(tool.Server.Config.Alias, g.tasks.Observe(ctx, held, params))
+		s.deliver(upstream.TaskChanged, g.cutTask(ctx, view, &Client{Principal: s.caller}, tool, state))
 	}
 }

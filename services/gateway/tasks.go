@@ -239,9 +239,11 @@ func (g *Gateway) taskAnswer(ctx context.Context, project *toolset.Snapshot, cli
 		}
 		g.tasks.Ended(ctx, held, status)
 		response.Result = project.Addresses.CallResult(tool.Server.Config.Alias, tasks.Related(response.Result, held.Text))
-		return g.bridgeToolResult(project, response, client, tool)
+		result, err := g.bridgeToolResult(project, response, client, tool)
+		return g.cutResult(ctx, project, client, tool, result), err
 	}
 	response.Result = project.Addresses.TaskResult(tool.Server.Config.Alias, g.tasks.Observe(ctx, held, response.Result))
+	response.Result = g.cutTask(ctx, project, client, tool, response.Result)
 	if method == "tasks/cancel" {
 		g.tasks.Ended(ctx, held, "")
 	}

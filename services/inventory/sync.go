@@ -57,6 +57,9 @@ type Options struct {
 	// Observed is called with the outcome of each sync: nil, or its error. It must
 	// not block. It may be nil.
 	Observed func(serverID string, err error)
+	// Redefined is called in the transaction of a sync with the tools whose stored
+	// definitions it changed. It may be nil.
+	Redefined func(tx *gorm.DB, serverID string, tools []string) error
 	// Listed is called when a sync has read a list that an upstream announced
 	// as changed with the notification method, such as ToolsListChanged, even
 	// if the list did not change. It must not block. It may be nil.
@@ -293,6 +296,9 @@ func (s *Syncer) store(ctx context.Context, result *SyncResult, found *listed, l
 			result.touched, err = s.storeFailure(tx, server.ID, fault.From(listErr))
 		} else {
 			claimed, err = s.storeLists(tx, result, found)
+		}
+		if err == nil && s.Redefined != nil {
+			err = s.Redefined(tx, server.ID, result.Changed)
 		}
 		if err != nil || !result.touched || claimed {
 			result.touched = result.touched || claimed

@@ -34,7 +34,16 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	count(describe("calls_lost_total", "Calls dropped from the call log because the database could not keep up."), float64(c.options.Lost()))
 	count(describe("upstream_unattributed_total", "Notifications dropped because a shared stream belongs to several clients."), float64(c.options.Unattributed()))
 	count(describe("panics_total", "Recovered panics of background tasks."), float64(c.options.Panics()))
+	firing := describe("alerts_firing", "Firing alerts by rule.", "rule")
+	for rule, n := range c.options.Alerts() {
+		gauge(firing, float64(n), rule)
+	}
+	mailed, unsent := c.options.Mail()
+	mails := describe("mail_messages_total", "Messages to people by result.", "result")
+	count(mails, float64(mailed), "sent")
+	count(mails, float64(unsent), "failed")
 	c.embeddings(gauge, count)
+	c.outbox(gauge, count)
 	streams := describe("open_streams", "Open streams.", "kind")
 	for kind, open := range c.streams {
 		gauge(streams, float64(open()), kind)
@@ -45,6 +54,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	projects := c.options.Projects()
 	c.servers(projects, gauge)
 	c.programs(projects, gauge, count)
+	c.backups(gauge, count)
 	c.countedRequests(out, count)
 	c.countedCalls(out, count, projects)
 }
@@ -62,6 +72,37 @@ func (c collector) embeddings(gauge, count func(*prometheus.Desc, float64, ...st
 	count(tasks, float64(s.Late), "late")
 	count(tasks, float64(s.Failed), "failed")
 	count(tasks, float64(s.Skipped), "skipped")
+}
+
+// backups sends the results of scheduled backups if there is a schedule.
+func (c collector) backups(gauge, count func(*prometheus.Desc, float64, ...string)) {
+	if c.options.Backups == nil {
+		return
+	}
+	s := c.options.Backups()
+	total := describe("backups_total", "Scheduled backups by result.", "result")
+	count(total, float64(s.Done), "done")
+	count(total, float64(s.Failed), "failed")
+	if !s.Last.IsZero() {
+		gauge(describe("backup_last_success_timestamp_seconds", "Time of the last scheduled backup. Absent before the first of this process."), float64(s.Last.UnixMilli())/1000)
+	}
+}
+
+// outbox sends the state of the deliveries of events.
+func (c collector) outbox(gauge, count func(*prometheus.Desc, float64, ...string)) {
+	if c.options.Outbox == nil {
+		return
+	}
+	s := c.options.Outbox()
+	deliveries := describe("outbox_deliveries_total", "Events by the result of their attempts: ok, error, or dead for those that are not repeated.", "result")
+	count(deliveries, float64(s.Delivered), "ok")
+	count(deliveries, float64(s.Failed), "error")
+	count(deliveries, float64(s.Dead), "dead")
+	count(describe("outbox_dropped_total", "Events that were dropped because too many waited, or for too long."), float64(s.Dropped))
+	waiting := describe("outbox_waiting", "Events behind the position of a destination, at the replica that delivers to it.", "destination")
+	for destination, events := range s.Waiting {
+		gauge(waiting, float64(events), destination)
+	}
 }
 
 // servers sends the state of the upstream servers.

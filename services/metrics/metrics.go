@@ -36,7 +36,7 @@ const other = "(other)"
 const ContentType = "text/plain; version=0.0.4; charset=utf-8"
 
 // Options are the sources of the metrics that are collected on request. All but
-// Embeddings are required.
+// Embeddings, Outbox and Backups are required.
 type Options struct {
 	Version  string
 	Projects func() []Project
@@ -51,16 +51,39 @@ type Options struct {
 	// Connectors returns the number of connectors that are connected to this
 	// process.
 	Connectors func() int
+	// Outbox returns the state of the deliveries of events; nil without any.
+	Outbox func() OutboxStats
+	// Alerts returns the number of firing alerts by rule.
+	Alerts func() map[string]int
+	// Mail returns the numbers of messages since the start that the mail server
+	// accepted and that could not be sent.
+	Mail func() (sent, failed int64)
 	// Embeddings returns the state of the search by meaning; nil if it is off.
 	Embeddings func() EmbeddingStats
+	// Backups returns the results of scheduled backups; nil if there are none.
+	Backups func() BackupStats
 	// Panics returns the number of panics of background tasks since the start.
 	Panics func() int64
+}
+
+// OutboxStats are counters of deliveries since the start, and the waiting events
+// by the name of the destinations that this process delivers to.
+type OutboxStats struct {
+	Delivered, Failed, Dead, Dropped int64
+	Waiting                          map[string]int64
 }
 
 // EmbeddingStats are the state of the search by meaning.
 type EmbeddingStats struct {
 	Vectors, Bytes              int   // in memory
 	Used, Late, Failed, Skipped int64 // tasks since the start, by result
+}
+
+// BackupStats are the results of scheduled backups since the start. Last is the
+// zero time before the first success.
+type BackupStats struct {
+	Done, Failed int64
+	Last         time.Time
 }
 
 // Project is a configured project.

@@ -27,6 +27,7 @@ func (w *world) metrics() *metrics.Metrics {
 	return metrics.New(metrics.Options{
 		Version: "1.2.3", Projects: func() []metrics.Project { return w.projects },
 		Catalog: func() (int, int) { return 495, 24 }, Connectors: func() int { return 2 }, Syncs: func() (int64, int64) { return 7, 2 }, Lost: func() int64 { return 3 }, Unattributed: func() int64 { return 4 }, Panics: func() int64 { return 5 },
+		Alerts: func() map[string]int { return map[string]int{"server_down": 2} }, Mail: func() (int64, int64) { return 6, 1 },
 	})
 }
 
@@ -61,11 +62,14 @@ func TestMetricsShowState(t *testing.T) {
 	m.Streams("mcp", func() int { return 4 })
 	m.Resume(func() int64 { return 4096 })
 	want := []string{
+		`alerts_firing{rule="server_down"} 2`,
 		`build_info{version="1.2.3"} 1`,
 		`calls_lost_total 3`,
 		`catalog_rows{kind="server"} 495`,
 		`catalog_rows{kind="template"} 24`,
 		`connector_online 2`,
+		`mail_messages_total{result="failed"} 1`,
+		`mail_messages_total{result="sent"} 6`,
 		`open_streams{kind="mcp"} 4`,
 		`panics_total 5`,
 		`resume_bytes 4096`,
@@ -285,6 +289,7 @@ func TestEmbeddingsAreCounted(t *testing.T) {
 	o := metrics.Options{
 		Projects: func() []metrics.Project { return nil }, Catalog: func() (int, int) { return 0, 0 }, Connectors: func() int { return 0 },
 		Syncs: func() (int64, int64) { return 0, 0 }, Lost: func() int64 { return 0 }, Unattributed: func() int64 { return 0 }, Panics: func() int64 { return 0 },
+		Alerts: func() map[string]int { return nil }, Mail: func() (int64, int64) { return 0, 0 },
 		Embeddings: func() metrics.EmbeddingStats {
 			return metrics.EmbeddingStats{Vectors: 3, Bytes: 432, Used: 4, Late: 5, Failed: 6, Skipped: 7}
 		},
@@ -294,6 +299,24 @@ func TestEmbeddingsAreCounted(t *testing.T) {
 		`search_embeddings_total{result="used"} 4`, "search_vector_bytes 432", "search_vectors 3",
 	}
 	if diff := cmp.Diff(want, text(t, metrics.New(o), "search_")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestBackupsAreCounted(t *testing.T) {
+	if lines := text(t, (&world{}).metrics(), "backup"); len(lines) != 0 {
+		t.Errorf("without a schedule: %q", lines)
+	}
+	o := metrics.Options{
+		Projects: func() []metrics.Project { return nil }, Catalog: func() (int, int) { return 0, 0 }, Connectors: func() int { return 0 },
+		Syncs: func() (int64, int64) { return 0, 0 }, Lost: func() int64 { return 0 }, Unattributed: func() int64 { return 0 }, Panics: func() int64 { return 0 },
+		Alerts: func() map[string]int { return nil }, Mail: func() (int64, int64) { return 0, 0 },
+		Backups: func() metrics.BackupStats {
+			return metrics.BackupStats{Done: 3, Failed: 1, Last: time.Unix(12, 500_000_000)}
+		},
+	}
+	want := []string{"backup_last_success_timestamp_seconds 12.5", `backups_total{result="done"} 3`, `backups_total{result="failed"} 1`}
+	if diff := cmp.Diff(want, text(t, metrics.New(o), "backup")); diff != "" {
 		t.Error(diff)
 	}
 }

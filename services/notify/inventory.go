@@ -11,10 +11,6 @@ import (
 	"mcpgateway/models"
 )
 
-// maxRemembered is the maximum number of projects whose processed revision a
-// Configurations stores. Beyond it, all are dropped, which costs a query each.
-const maxRemembered = 1000
-
 // TouchInventory is Touch for the toolset of a project in which a sync changed
 // only the inventory of one server. It records the server, so that other
 // processes reload only that one. It returns the database's error.
@@ -72,24 +68,56 @@ func revisionOf(db *gorm.DB, topic Topic) (int64, error) {
 	return row.Revision, err
 }
 
-// ConfigFilter filters out the changes of syncs for subscribers that depend
-// only on a project's configuration. The zero value is ready to use. It is safe
-// for concurrent use.
-type ConfigFilter struct {
-	mu    sync.Mutex
-	acted map[string]int64 // toolset revision by project id
+// ToolsetRevisions returns the revisions of projects' toolsets by project id, or
+// of all projects for nil, without those that were never touched. It returns the
+// database's error.
+func ToolsetRevisions(db *gorm.DB, projectIDs []string) (map[string]int64, error) {
+	topics := make([]Topic, len(projectIDs))
+	for i, id := range projectIDs {
+		topics[i] = Toolset(id)
+	}
+	query := db.Where("topic IN ?", topics)
+	if projectIDs == nil {
+		query = db.Where("topic LIKE ?", toolsetPrefix+"%")
+	}
+	var rows []models.Revision
+	if err := query.Find(&rows).Error; err != nil {
+		return nil, err
+	}
+	revisions := make(map[string]int64, len(rows))
+	for _, row := range rows {
+		id, _ := Topic(row.Topic).ToolsetOf()
+		revisions[id] = row.Revision
+	}
+	return revisions, nil
 }
 
-// Act calls act if the project's toolset may have changed by more than syncs
-// since its last successful call. It returns the error of act or of the
-// database.
+// ConfigFilter filters out the changes of syncs for subscribers that depend
+// only on the configuration of projects. The zero value is ready to use. It is
+// safe for concurrent use.
+type ConfigFilter struct {
+	mu    sync.Mutex
+	acted map[string]int64 // toolset revisions by project id; nil before the first call of act
+}
+
+// Act calls act, which processes all projects, the first time, and then if the
+// project's toolset may have changed by more than syncs since the last successful
+// call. It returns the error of act or of the database.
 func (c *ConfigFilter) Act(ctx context.Context, db *gorm.DB, projectID string, act func(context.Context) error) error {
+	// Revisions are read before the configuration, so that a change in between is
+	// processed again.
+	db = db.WithContext(ctx)
 	c.mu.Lock()
-	since := c.acted[projectID]
+	first, since := c.acted == nil, c.acted[projectID]
 	c.mu.Unlock()
-	// The revision is read before the configuration, so that a change in
-	// between is processed again.
-	changes, err := ChangesSince(db.WithContext(ctx), projectID, since)
+	var changes ToolsetChanges
+	var all map[string]int64
+	var err error
+	if first {
+		all, err = ToolsetRevisions(db, nil)
+	} else {
+		changes, err = ChangesSince(db, projectID, since)
+	}
 	if err != nil {
 		return err
 	}
@@ -100,9 +128,10 @@ func (c *ConfigFilter) Act(ctx context.Context, db *gorm.DB, projectID string, a
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, known := c.acted[projectID]; c.acted == nil || !known && len(c.acted) >= maxRemembered {
-		c.acted = map[string]int64{}
+	if first {
+		c.acted = all
+	} else {
+		c.acted[projectID] = changes.Revision
 	}
-	c.acted[projectID] = changes.Revision
 	return nil
 }

@@ -3,7 +3,6 @@ package notify_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -156,32 +155,38 @@ func TestConfigurationsIgnoreSyncs(t *testing.T) {
 	})
 }
 
-func TestConfigurationsAreBounded(t *testing.T) {
+// TestFirstActProcessesAllProjects checks that syncs of other projects are ignored
+// after the first call, and that the changes of others and of new projects are not.
+func TestFirstActProcessesAllProjects(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct {
-		projects int
-		known    bool
-	}{{notify.MaxRemembered - 1, true}, {notify.MaxRemembered, true}, {notify.MaxRemembered + 1, false}} {
-		db := modelstest.Open(t, modelstest.SQLite(t))
-		if err := notify.Touch(db, notify.Toolset("first")); err != nil {
+	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
+		storeProject(t, db, "p", "p1")
+		storeProject(t, db, "q", "q1")
+		if err := notify.Touch(db, notify.Toolset("p"), notify.Toolset("q")); err != nil {
 			t.Fatal(err)
 		}
 		var c notify.ConfigFilter
-		acts := func(project string) (acted bool) {
-			t.Helper()
-			if err := c.Act(t.Context(), db, project, func(context.Context) error { acted = true; return nil }); err != nil {
-				t.Fatal(err)
+		for i, step := range []struct {
+			change  func(*gorm.DB) error
+			project string
+			acts    bool
+		}{
+			{nil, "p", true},
+			{nil, "q", false},
+			{func(tx *gorm.DB) error { return notify.TouchInventory(tx, "q", "q1") }, "q", false},
+			{func(tx *gorm.DB) error { return notify.Touch(tx, notify.Toolset("q")) }, "q", true},
+			{func(tx *gorm.DB) error { return notify.Touch(tx, notify.Toolset("new")) }, "new", true},
+			{nil, "new", false},
+		} {
+			if step.change != nil {
+				if err := db.Transaction(step.change); err != nil {
+					t.Fatal(err)
+				}
 			}
-			return acted
+			acted := false
+			if err := c.Act(t.Context(), db, step.project, func(context.Context) error { acted = true; return nil }); err != nil || acted != step.acts {
+				t.Errorf("step %d: acted = %t, %v", i, acted, err)
+			}
 		}
-		if !acts("first") {
-			t.Error("unknown project was not processed")
-		}
-		for i := range tc.projects - 1 {
-			acts(fmt.Sprint(i))
-		}
-		if acts("first") == tc.known {
-			t.Errorf("%d projects: first is stored = %t", tc.projects, !tc.known)
-		}
-	}
+	})
 }

@@ -8,6 +8,7 @@ const (
 	sessionsTopic = "sessions"
 	catalogTopic  = "catalog"
 	iconsTopic    = "catalog-icons"
+	alertsTopic   = "alerts"
 
 	embeddingsTopic = "embeddings"
 
@@ -134,3 +135,9 @@ func Connectors(projectID string) Topic { return Topic(connectorsPrefix + projec
 func (t Topic) ConnectorsOf() (projectID string, ok bool) {
 	return strings.CutPrefix(string(t), connectorsPrefix)
 }
+
+// Alerts returns the topic of alerts that fire or are resolved.
+func Alerts() Topic { return alertsTopic }
+
+// IsAlerts reports whether t is the topic that Alerts returns.
+func (t Topic) IsAlerts() bool { return t == alertsTopic }

@@ -36,7 +36,7 @@ func (a *account) reconnect() string {
 // fault returns the fault of a failure for callers. A user who must connect
 // their own account gets CONNECTION_REQUIRED.
 func (a *account) fault(f *failure) *fault.Fault {
-	if a.userID != "" && (f.state == NotConnected || f.state.needsAuthorization()) {
+	if a.userID != "" && (f.state == NotConnected || f.state.NeedsAuthorization()) {
 		return upstream.ConnectionRequired(a.Alias, f.reason()).Because(f.cause)
 	}
 	return f.asFault(a.Alias)

@@ -47,7 +47,7 @@ func ownOf(o *accounts.Connection, server *models.Server) *accounts.Connection {
 	}
 	id := ownClientID(server)
 	hash, _, _ := strings.Cut(id, "/")
-	rejected := State(o.State).needsAuthorization() && State(o.State) != IssuerChanged
+	rejected := State(o.State).NeedsAuthorization() && State(o.State) != IssuerChanged
 	if o.RegistrationKind == string(OwnClient) && strings.HasPrefix(o.RegistrationID, hash) && (!rejected || o.RegistrationID == id) {
 		return o
 	}
@@ -62,7 +62,7 @@ func ownOf(o *accounts.Connection, server *models.Server) *accounts.Connection {
 // unusableOwn implements unusable for client credentials. A valid token stays in
 // use. A rejected client is used again as soon as its secret has another value.
 func (c *Connections) unusableOwn(o *accounts.Connection, a *account) error {
-	if !State(o.State).needsAuthorization() || o.Reason == ReasonInsufficientScope || o.IsValid(c.Now()) || c.secretChanged(&a.Server) {
+	if !State(o.State).NeedsAuthorization() || o.Reason == ReasonInsufficientScope || o.IsValid(c.Now()) || c.secretChanged(&a.Server) {
 		return nil
 	}
 	return fail(State(o.State), o.ErrorCode, "An administrator must correct its client credentials. "+o.ErrorText).asFault(a.Alias)

@@ -85,9 +85,11 @@ type Settings struct {
 	// Ended is called in every process when a user's own account was connected or
 	// disconnected: its upstream sessions must end. It may be nil.
 	Ended func(serverID, userID string)
-	Now   func() time.Time
-	Log   *slog.Logger
-	Tasks *background.Tasks // may be nil
+	// Stored is called in the transaction that stores a connection. It may be nil.
+	Stored func(tx *gorm.DB, id accounts.ID, state State, reason string) error
+	Now    func() time.Time
+	Log    *slog.Logger
+	Tasks  *background.Tasks // may be nil
 	// RequestTimeout limits one request to an authorization server. The default
 	// is 10 seconds.
 	RequestTimeout time.Duration
@@ -225,6 +227,11 @@ func (c *Connections) save(ctx context.Context, r *models.PersonalConnection, w 
 		}
 		if err := accounts.Store(tx, &next, read); err != nil {
 			return err
+		}
+		if c.Stored != nil { // before the audit log, whose lock is the last one
+			if err := c.Stored(tx, id, State(next.State), next.Reason); err != nil {
+				return err
+			}
 		}
 		if w.entry != nil {
 			if err := c.Audit.Record(tx, *w.entry); err != nil {

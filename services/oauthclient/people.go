@@ -158,7 +158,7 @@ func (c *Connections) personalStatus(server *models.Server, r *models.PersonalCo
 		ConnectedAt: r.ConnectedAt, UsedAt: r.UsedAt, ExpiresAt: r.ExpiresAt, ErrorCode: r.ErrorCode, ErrorText: r.ErrorText, ErrorAt: r.ErrorAt,
 	}
 	s.State, s.Reason = c.shown(server, r)
-	if !accounts.IsComplete(r, server) && !s.State.needsAuthorization() {
+	if !accounts.IsComplete(r, server) && !s.State.NeedsAuthorization() {
 		s.State, s.Reason = NotConnected, ""
 	}
 	return s

@@ -210,7 +210,7 @@ func (c *Connections) recordRefreshFailure(ctx context.Context, o *accounts.Conn
 	next, now := o.PersonalConnection, c.Now()
 	c.failed(&next, f)
 	w := change{}
-	if f.state.needsAuthorization() {
+	if f.state.NeedsAuthorization() {
 		next.State, next.Reason = string(f.state), ""
 		if f.state == NeedsReauth {
 			next.Reason = f.code

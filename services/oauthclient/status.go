@@ -38,8 +38,8 @@ const (
 	ReasonTokenRefused      = accounts.ReasonTokenRefused
 )
 
-// needsAuthorization reports whether an administrator must authorize the connection.
-func (s State) needsAuthorization() bool {
+// NeedsAuthorization reports whether an administrator must authorize the connection.
+func (s State) NeedsAuthorization() bool {
 	switch s {
 	case NeedsReauth, IssuerChanged, RegistrationRejected:
 		return true
@@ -72,7 +72,7 @@ type Status struct {
 // NeedsPerson reports whether an administrator must authorize the connection,
 // at least for some operations.
 func (s *Status) NeedsPerson() bool {
-	return s.State == NotConnected && !s.OwnClient || s.State.needsAuthorization()
+	return s.State == NotConnected && !s.OwnClient || s.State.NeedsAuthorization()
 }
 
 // WasConnected reports whether the connection worked before and wasn't ended by
@@ -144,7 +144,7 @@ func (c *Connections) status(server models.Server, r *models.PersonalConnection,
 		s.ErrorCode, s.ErrorText, s.ErrorAt = r.ErrorCode, r.ErrorText, r.ErrorAt
 		s.State, s.Reason = c.shown(&server, r)
 	}
-	if begun && (s.State == NotConnected || s.State.needsAuthorization()) {
+	if begun && (s.State == NotConnected || s.State.NeedsAuthorization()) {
 		s.State = Authorizing
 	}
 	return s

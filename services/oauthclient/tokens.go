@@ -185,7 +185,7 @@ func (c *Connections) unusable(o *accounts.Connection, a *account) error {
 func pendingFault(o *accounts.Connection, a *account) *fault.Fault {
 	state, text := State(o.State), o.ErrorText
 	if a.userID != "" {
-		if !state.needsAuthorization() {
+		if !state.NeedsAuthorization() {
 			state = NotConnected // also while an authorization server is blocked
 		}
 		return a.fault(fail(state, o.ErrorCode, text))
@@ -205,13 +205,13 @@ func expired(a *account) *failure {
 // ended stores that the access token expired without a refresh token, and
 // returns the fault.
 func (c *Connections) ended(ctx context.Context, o *accounts.Connection, a account) error {
-	if State(o.State).needsAuthorization() && o.AccessToken == "" {
+	if State(o.State).NeedsAuthorization() && o.AccessToken == "" {
 		return pendingFault(o, &a)
 	}
 	f := expired(&a)
 	next := o.PersonalConnection
 	next.AccessToken, next.ExpiresAt, next.RefreshAt = "", nil, nil
-	if State(next.State).needsAuthorization() && next.Reason != ReasonInsufficientScope {
+	if State(next.State).NeedsAuthorization() && next.Reason != ReasonInsufficientScope {
 		f = fail(State(next.State), next.ErrorCode, next.ErrorText)
 	} else {
 		next.State, next.Reason = string(NeedsReauth), ReasonNoRefreshToken

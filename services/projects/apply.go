@@ -27,7 +27,7 @@ const (
 	ActionKeep   Action = "keep"
 )
 
-// Change is one line of a plan. Server and Toolset are empty for the project
+// Change is one line of a plan. Server, Toolset and Recipe are empty for the project
 // itself. Fields names the fields that an update changes.
 type Change struct {
 	Action  Action
@@ -35,6 +35,7 @@ type Change struct {
 	Server  string
 	Group   string // a group of users; Project and Server are empty then
 	Toolset string
+	Recipe  string
 	Fields  []string
 }
 
@@ -51,8 +52,8 @@ type Plan struct {
 }
 
 // ApplyOptions configure an apply. Prune deletes projects that are not in the
-// declaration, groups that are not in its groups if it has any, and servers and
-// toolsets that are not in their declared project. A toolset in use is CONFLICT.
+// declaration, groups that are not in its groups if it has any, and servers,
+// toolsets and recipes that are not in their declared project. A toolset in use is CONFLICT.
 // DryRun
 // computes the plan without writing. Servers that a runner's file declares stay.
 type ApplyOptions struct {
@@ -123,7 +124,8 @@ func (w *writer) project(slug string, d *declaration.Project, prune bool) (*mode
 	if !found {
 		row = models.Project{
 			ID: uuid.Must(uuid.NewV7()).String(), Slug: slug, Name: slug, AuthMode: models.AuthAPIKey, OAuthAccess: models.OAuthAnyone,
-			CodeModeTimeoutMS: defaultCodeModeTimeoutMS, ToolExposure: models.ExposeFull, ToolNames: models.NamesPrefixed, PersonalKeysMaxDays: defaultPersonalKeyDays, CreatedAt: now,
+			CodeModeTimeoutMS: defaultCodeModeTimeoutMS, ToolExposure: models.ExposeFull, ToolNames: models.NamesPrefixed, PersonalKeysMaxDays: defaultPersonalKeyDays,
+			RetentionCalls: declaration.DefaultCallDays, RetentionPayloads: declaration.DefaultPayloadDays, RetentionRuns: declaration.DefaultRuns, CreatedAt: now,
 		}
 	}
 	wasOpen := found && row.AuthMode == models.AuthNone
@@ -152,6 +154,9 @@ func (w *writer) project(slug string, d *declaration.Project, prune bool) (*mode
 	}
 	w.noteNew(fields)
 	if err := w.servers(&row, d, prune, wasOpen); err != nil {
+		return nil, err
+	}
+	if err := w.recipes(&row, d, prune); err != nil {
 		return nil, err
 	}
 	return &row, w.toolsets(&row, d, prune)
@@ -194,6 +199,7 @@ func (w *writer) servers(project *models.Project, d *declaration.Project, prune,
 		w.problem(project.Slug, "", "mcpServers", fmt.Sprintf("a project can have at most %d servers", declaration.MaxServers))
 	}
 	w.checkOpen(project, byFold, named)
+	w.checkResultLimits(project, byFold, named)
 	w.checkPrograms(project, byFold)
 	w.noteShared(project, wasOpen, stored, slices.Collect(maps.Values(byFold)))
 	return nil
@@ -232,6 +238,7 @@ func (w *writer) server(project *models.Project, alias string, d *declaration.Se
 			return row, err
 		}
 	}
+	w.checkServerResultLimit(project, &row)
 	if err := w.account(project, &stored, &row, &d.Personal, m); err != nil {
 		return row, err
 	}

@@ -51,7 +51,7 @@ func TestApplyCreates(t *testing.T) {
 		}
 		want := models.Project{
 			ID: p.ID, Slug: "p", Name: "P", AuthMode: models.AuthAPIKey, OAuthAccess: models.OAuthAnyone, CodeModeTimeoutMS: 30_000, ToolExposure: models.ExposeFull,
-			DisabledTools: models.StringList{}, Limits: models.LimitList{}, ToolNames: models.NamesPrefixed, PersonalKeysMaxDays: 365, SecretRefs: models.StringList{},
+			DisabledTools: models.StringList{}, Limits: models.LimitList{}, ToolNames: models.NamesPrefixed, PersonalKeysMaxDays: 365, SecretRefs: models.StringList{}, RetentionCalls: 7, RetentionPayloads: 3, RetentionRuns: 200,
 			CreatedAt: s.now, UpdatedAt: s.now,
 		}
 		if d := cmp.Diff(want, p); d != "" {

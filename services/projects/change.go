@@ -79,7 +79,7 @@ func (s *Store) write(ctx context.Context, path func(slug, alias string) string,
 }
 
 // newSettings are the declarative names of settings that older replicas ignore.
-var newSettings = []string{"toolNames", "validateArguments", "instructions", "icon", "websiteUrl", "serverCard", "published", "protocolVersion", "taskTimeout"}
+var newSettings = []string{"toolNames", "validateArguments", "resultLimit", "instructions", "icon", "websiteUrl", "serverCard", "published", "protocolVersion", "taskTimeout"}
 
 // noteNew records whether changed fields have settings that older replicas ignore.
 func (w *writer) noteNew(fields []string) {

@@ -8,6 +8,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/access/grants"
 	"mcpgateway/services/access/groups"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects/toolsets"
 	"mcpgateway/services/secrets"
@@ -34,15 +35,26 @@ type exportProject struct {
 	RecordPayloads bool                `json:"recordPayloads"`
 	PersonalKeys   *exportPersonalKeys `json:"personalKeys,omitempty"` // if they are on
 	SecretRefs     []string            `json:"secretRefs,omitempty"`
+	Retention      *exportRetention    `json:"retention,omitempty"` // if it differs from the defaults
 
 	Toolsets map[string]exportToolset `json:"toolsets,omitempty"`
 	Access   *exportAccess            `json:"access,omitempty"`
+	Recipes  map[string]exportRecipe  `json:"recipes,omitempty"`
 }
+
+type exportRetention struct {
+	Calls    int `json:"calls"`
+	Payloads int `json:"payloads"`
+	Runs     int `json:"runs"`
+}
+
+var defaultRetention = exportRetention{declaration.DefaultCallDays, declaration.DefaultPayloadDays, declaration.DefaultRuns}
 
 // exportIdentity has only the keys that differ from their defaults.
 type exportIdentity struct {
 	ToolNames         models.ToolNames `json:"toolNames,omitempty"`
 	ValidateArguments bool             `json:"validateArguments,omitempty"`
+	ResultLimit       int64            `json:"resultLimit,omitempty"`
 	Instructions      string           `json:"instructions,omitempty"`
 	Icon              string           `json:"icon,omitempty"`
 	WebsiteURL        string           `json:"websiteUrl,omitempty"`
@@ -90,6 +102,7 @@ type exportServer struct {
 	DefinitionPolicy models.DefinitionPolicy `json:"definitionPolicy"`
 	ProtocolVersion  string                  `json:"protocolVersion,omitempty"` // if it is not auto
 	TaskTimeout      int64                   `json:"taskTimeout,omitempty"`     // if it is not the default
+	ResultLimit      *int64                  `json:"resultLimit,omitempty"`     // if it is not that of the project
 	OAuth            *exportOAuth            `json:"oauth,omitempty"`
 	TLS              *exportTLS              `json:"tls,omitempty"`
 	ForwardHeaders   map[string]string       `json:"forwardHeaders,omitempty"`
@@ -163,6 +176,9 @@ func (s *Store) ExportWith(ctx context.Context, o ExportOptions) ([]byte, error)
 		if exported.Toolsets, err = s.toolsetsFile(ctx, row.ID); err != nil {
 			return nil, err
 		}
+		if exported.Recipes, err = s.recipesFile(ctx, row.ID); err != nil {
+			return nil, err
+		}
 		access, err := grants.Exported(s.db.WithContext(ctx), row.ID, o.People)
 		if err != nil {
 			return nil, fault.Internal(err)
@@ -198,12 +214,15 @@ func projectFile(row models.Project, servers []models.Server) exportProject {
 		DisabledTools: list(row.DisabledTools), RateLimit: exportRateLimit{PerSecond: row.RatePerSecond, Burst: row.RateBurst},
 		Limits: row.Limits, RecordPayloads: row.RecordPayloads, SecretRefs: row.SecretRefs,
 		exportIdentity: exportIdentity{
-			ToolNames: unless(models.NamesPrefixed, row.ToolNames), ValidateArguments: row.ValidateArguments,
+			ToolNames: unless(models.NamesPrefixed, row.ToolNames), ValidateArguments: row.ValidateArguments, ResultLimit: row.ResultLimit,
 			Instructions: row.Instructions, Icon: row.Icon, WebsiteURL: row.WebsiteURL, ServerCard: row.ServerCard, Published: row.Published,
 		},
 	}
 	if row.PersonalKeysEnabled {
 		p.PersonalKeys = &exportPersonalKeys{Enabled: true, MaxDays: row.PersonalKeysMaxDays}
+	}
+	if kept := (exportRetention{row.RetentionCalls, row.RetentionPayloads, row.RetentionRuns}); kept != defaultRetention {
+		p.Retention = &kept
 	}
 	for _, server := range servers {
 		p.Servers[server.Alias] = serverFile(server)
@@ -216,7 +235,7 @@ func serverFile(server models.Server) exportServer {
 	file := exportServer{
 		AllowedTools: list(server.AllowedTools), DenyTools: list(server.DenyTools), Tools: server.ToolOverrides,
 		Enabled: server.Enabled, Timeout: server.TimeoutMS, MaxConcurrent: server.MaxConcurrent, DefinitionPolicy: server.DefinitionPolicy,
-		ProtocolVersion: unless(models.ProtocolAuto, server.ProtocolVersion), TaskTimeout: unless(defaultTaskTimeoutMS, server.TaskTimeoutMS),
+		ProtocolVersion: unless(models.ProtocolAuto, server.ProtocolVersion), TaskTimeout: unless(defaultTaskTimeoutMS, server.TaskTimeoutMS), ResultLimit: server.ResultLimit,
 	}
 	if server.IsProgram() {
 		return file

@@ -284,8 +284,16 @@ func drawProject(t *rapid.T) map[string]any {
 		o["limits"] = drawLimits(t)
 	}
 	maybe(t, o, "recordPayloads", rapid.Bool())
+	if rapid.Bool().Draw(t, "with retention") {
+		kept := map[string]any{}
+		maybe(t, kept, "calls", rapid.IntRange(1, declaration.MaxCallDays))
+		maybe(t, kept, "payloads", rapid.IntRange(0, declaration.MaxPayloadDays))
+		maybe(t, kept, "runs", rapid.IntRange(1, declaration.MaxRuns))
+		o["retention"] = kept
+	}
 	maybe(t, o, "toolNames", rapid.SampledFrom([]string{"prefixed", "bare"}))
 	maybe(t, o, "validateArguments", rapid.Bool())
+	maybe(t, o, "resultLimit", rapid.Just(0)) // others need an authMode
 	maybe(t, o, "instructions", text(200))
 	maybe(t, o, "icon", rapid.SampledFrom([]string{"", "https://x.example/i?a=%20&b"}))
 	maybe(t, o, "websiteUrl", rapid.SampledFrom([]string{"", "http://x.example/ü"}))
@@ -325,6 +333,7 @@ func drawServer(t *rapid.T) map[string]any {
 	maybe(t, o, "timeout", rapid.IntRange(100, 600_000))
 	maybe(t, o, "maxConcurrent", rapid.IntRange(1, 4096))
 	maybe(t, o, "protocolVersion", rapid.SampledFrom([]string{"auto", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}))
+	maybe(t, o, "resultLimit", rapid.SampledFrom([]any{nil, 0}))
 	maybe(t, o, "taskTimeout", rapid.IntRange(1_000, 86_400_000))
 	maybe(t, o, "sessionMode", rapid.SampledFrom([]string{"shared", "per-client"}))
 	maybe(t, o, "definitionPolicy", rapid.SampledFrom([]string{"follow", "approve"}))

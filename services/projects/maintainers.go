@@ -146,7 +146,7 @@ func checkAllowed(ctx context.Context, d *declaration.Project) error {
 		"rateLimit.perSecond": d.RatePerSecond != nil, "rateLimit.burst": d.RateBurst != nil,
 		"limits": d.Limits != nil, "recordPayloads": d.RecordPayloads != nil, "secretRefs": d.SecretRefs != nil,
 		"personalKeys.enabled": d.PersonalKeys != nil, "personalKeys.maxDays": d.PersonalKeyDays != nil, "access": d.Access != nil, "serverCard": d.ServerCard != nil,
-		"published": d.Published != nil,
+		"published": d.Published != nil, "retention.calls": d.Retention.Calls != nil, "retention.payloads": d.Retention.Payloads != nil, "retention.runs": d.Retention.Runs != nil,
 	} {
 		if given {
 			refused[field] = "only administrators can change this"

@@ -28,18 +28,12 @@ func mergeProject(row *models.Project, d *declaration.Project) []string {
 	set(&changed, "codeMode.timeout", &row.CodeModeTimeoutMS, d.CodeModeTimeoutMS)
 	set(&changed, "codeMode.allowFetch", &row.CodeModeAllowFetch, d.CodeModeFetch)
 	set(&changed, "toolExposure", &row.ToolExposure, d.ToolExposure)
-	if d.ToolNameLimit != nil {
-		limit := int(*d.ToolNameLimit)
-		set(&changed, "toolNameLimit", &row.ToolNameLimit, &limit)
-	}
+	setInt(&changed, "toolNameLimit", &row.ToolNameLimit, d.ToolNameLimit)
 	if d.DisabledTools != nil {
 		setList(&changed, "disabledTools", &row.DisabledTools, sorted(*d.DisabledTools))
 	}
 	set(&changed, "rateLimit.perSecond", &row.RatePerSecond, d.RatePerSecond)
-	if d.RateBurst != nil {
-		burst := int(*d.RateBurst)
-		set(&changed, "rateLimit.burst", &row.RateBurst, &burst)
-	}
+	setInt(&changed, "rateLimit.burst", &row.RateBurst, d.RateBurst)
 	if d.Limits != nil && !slices.Equal(row.Limits, *d.Limits) {
 		row.Limits = *d.Limits
 		changed = append(changed, "limits")
@@ -47,19 +41,20 @@ func mergeProject(row *models.Project, d *declaration.Project) []string {
 	set(&changed, "recordPayloads", &row.RecordPayloads, d.RecordPayloads)
 	set(&changed, "toolNames", &row.ToolNames, d.ToolNames)
 	set(&changed, "validateArguments", &row.ValidateArguments, d.ValidateArguments)
+	set(&changed, "resultLimit", &row.ResultLimit, d.ResultLimit)
 	set(&changed, "instructions", &row.Instructions, d.Instructions)
 	set(&changed, "icon", &row.Icon, d.Icon)
 	set(&changed, "websiteUrl", &row.WebsiteURL, d.WebsiteURL)
 	set(&changed, "serverCard", &row.ServerCard, d.ServerCard)
 	set(&changed, "published", &row.Published, d.Published)
 	set(&changed, "personalKeys.enabled", &row.PersonalKeysEnabled, d.PersonalKeys)
-	if d.PersonalKeyDays != nil {
-		days := int(*d.PersonalKeyDays)
-		set(&changed, "personalKeys.maxDays", &row.PersonalKeysMaxDays, &days)
-	}
+	setInt(&changed, "personalKeys.maxDays", &row.PersonalKeysMaxDays, d.PersonalKeyDays)
 	if d.SecretRefs != nil {
 		setList(&changed, "secretRefs", &row.SecretRefs, *d.SecretRefs)
 	}
+	setInt(&changed, "retention.calls", &row.RetentionCalls, d.Retention.Calls)
+	setInt(&changed, "retention.payloads", &row.RetentionPayloads, d.Retention.Payloads)
+	setInt(&changed, "retention.runs", &row.RetentionRuns, d.Retention.Runs)
 	return changed
 }
 
@@ -113,6 +108,7 @@ func (s *Store) mergeServer(row *models.Server, alias string, d *declaration.Ser
 	set(&m.changed, "definitionPolicy", &row.DefinitionPolicy, d.DefinitionPolicy)
 	set(&m.changed, "protocolVersion", &row.ProtocolVersion, d.ProtocolVersion)
 	set(&m.changed, "taskTimeout", &row.TaskTimeoutMS, d.TaskTimeoutMS)
+	mergeResultLimit(m, row, d.ResultLimit)
 	if row.Transport == models.TransportSSE && row.ProtocolVersion == wire.Revision20260728 {
 		m.problems["protocolVersion"] = "HTTP+SSE ends with 2024-11-05. Choose another version, or another transport."
 	}
@@ -291,6 +287,14 @@ func set[T comparable](changed *[]string, field string, dst, src *T) {
 	if src != nil && *dst != *src {
 		*dst = *src
 		*changed = append(*changed, field)
+	}
+}
+
+// setInt is set for numbers of a declaration.
+func setInt(changed *[]string, field string, dst *int, src *int64) {
+	if src != nil {
+		n := int(*src)
+		set(changed, field, dst, &n)
 	}
 }
 

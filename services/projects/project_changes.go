@@ -117,7 +117,7 @@ func (s *Store) DeleteProject(ctx context.Context, slug string) error {
 // deleteProject deletes a project. The schema cascades to its rows.
 func (w *writer) deleteProject(row *models.Project) error {
 	owned := map[string]string{}
-	for name, model := range map[string]any{"servers": &models.Server{}, "keys": &models.Key{}, "toolsets": &models.Toolset{}} {
+	for name, model := range map[string]any{"servers": &models.Server{}, "keys": &models.Key{}, "toolsets": &models.Toolset{}, "recipes": &models.Recipe{}} {
 		var n int64
 		if err := w.tx.Model(model).Where("project_id = ?", row.ID).Count(&n).Error; err != nil {
 			return err

@@ -69,6 +69,11 @@ func Templates() Grammar {
 	return grammar("template", map[string]Kind{"category": Text, "tag": Text})
 }
 
+// Events returns the grammar of the filters of events.
+func Events() Grammar {
+	return Grammar{Surface: "event", Qualifiers: map[string]Kind{"kind": Text, "project": Text, "action": Text}}
+}
+
 // grammar adds the qualifiers of all surfaces (spec, "Catalog query syntax",
 // 5).
 func grammar(surface string, qualifiers map[string]Kind) Grammar {

@@ -42,6 +42,9 @@ type engine struct {
 	lines    int // console lines
 	logBytes int
 	lost     int
+	whole    bool            // results and logs that are cut are sent whole too
+	logs     strings.Builder // all console lines, if whole
+	unseen   int             // lines that are only in logs
 
 	stopped  atomic.Pointer[string] // why the program was stopped
 	finished atomic.Bool            // set by the goroutine that reports the outcome
@@ -133,7 +136,7 @@ func (e *engine) send(kind byte, message any) error {
 
 // run runs the program and reports its outcome.
 func (e *engine) run(start *StartMessage) error {
-	e.started = time.Now()
+	e.started, e.whole = time.Now(), start.Whole
 	e.deadline = e.started.Add(time.Duration(start.TimeoutMS) * time.Millisecond)
 	before := usedByProcess()
 	cpuLimit := time.Duration(start.CPUMillis) * time.Millisecond
@@ -145,7 +148,10 @@ func (e *engine) run(start *StartMessage) error {
 		select {} // the other goroutine reports and ends the process
 	}
 	e.outcome.CPUMillis, e.outcome.Memory, e.outcome.Measured = (usedByProcess() - before).Milliseconds(), e.grown(), true
-	e.outcome.LostLogs, e.outcome.Facts = e.lost, e.seen
+	e.outcome.LostLogs, e.outcome.Facts = max(e.lost, e.unseen), e.seen
+	if e.unseen > 0 {
+		e.sendWhole(WholeLogs, e.logs.String())
+	}
 	return e.send(FrameFinish, e.outcome)
 }
 

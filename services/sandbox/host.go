@@ -93,6 +93,9 @@ func (e *engine) hostCall(op string, id int, name, arguments string) (any, error
 	} else if e.calls++; e.calls > MaxCalls {
 		return refuse("limit", "A run can make at most %d tool calls.", MaxCalls)
 	}
+	if name == StoreTool {
+		return e.hostStore(refuse, id, arguments)
+	}
 	if len(arguments) > MaxArguments+MaxCode || len(name) > MaxCode {
 		return refuse("limit", "The arguments are too long; the maximum is %d bytes.", MaxArguments)
 	}
@@ -103,11 +106,46 @@ func (e *engine) hostCall(op string, id int, name, arguments string) (any, error
 	return quickjs.Undefined{}, nil
 }
 
+// hostStore sends a call that stores a value.
+func (e *engine) hostStore(refuse func(kind, format string, args ...any) (any, error), id int, arguments string) (any, error) {
+	message, err := Encode(CallMessage{ID: uint32(id), Name: StoreTool, Arguments: arguments})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(arguments) > MaxStore || len(message) > MaxFrame:
+		return refuse("limit", "The value is too large; the maximum is %d bytes.", MaxWhole)
+	}
+	e.open++
+	e.writing.Lock()
+	defer e.writing.Unlock()
+	if err := writeFrame(e.out, FrameCall, message); err != nil {
+		return nil, err
+	}
+	return quickjs.Undefined{}, nil
+}
+
+// sendWhole sends a result or logs that are cut.
+func (e *engine) sendWhole(kind byte, text string) {
+	if !e.whole || len(text) > MaxWhole {
+		return
+	}
+	e.writing.Lock()
+	defer e.writing.Unlock()
+	// If the gateway has gone, the outcome can't be sent either.
+	_ = writeFrame(e.out, FrameWhole, append([]byte{kind}, text...))
+}
+
 // hostLog reports a console line within the limits and returns whether they are
 // reached.
 func (e *engine) hostLog(level, line string) (any, error) {
+	if e.whole && e.logs.Len()+len(line) < MaxWhole {
+		fmt.Fprintf(&e.logs, "[%s] %s\n", level, line)
+	}
 	if e.lines >= MaxLogLines || e.logBytes >= MaxLogBytes {
-		e.lost = 1
+		if e.unseen++; e.whole && e.logs.Len()+MaxLogLine < MaxWhole {
+			return false, nil
+		}
+		e.lost = max(1, e.unseen)
 		return true, nil
 	}
 	line = ClipText(line, min(MaxLogLine, MaxLogBytes-e.logBytes))
@@ -133,8 +171,14 @@ func (e *engine) hostDone(args []any) {
 		return
 	}
 	raw := json.RawMessage(strings.ToValidUTF8(result, "\ufffd"))
+	if blocks, ok := Blocks(raw); ok {
+		e.outcome.BlocksLeftOut = max(0, len(blocks)-MaxBlocks)
+		e.outcome.Blocks = blocks[:min(len(blocks), MaxBlocks)]
+		return
+	}
 	if len(raw) > MaxResult {
 		e.outcome.ResultBytes = len(raw)
+		e.sendWhole(WholeResult, string(raw))
 		raw = CutJSON(raw, MaxResult)
 	}
 	e.outcome.Result = raw

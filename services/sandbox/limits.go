@@ -15,6 +15,11 @@ const (
 	MaxCalls = 100
 	// MaxArguments is the maximum size of the arguments of one call, in bytes.
 	MaxArguments = 1 << 20
+	// MaxStore is the maximum size of a stored value in the JSON of its call, in
+	// bytes. A value of the maximum size can be longer there, because of escapes.
+	MaxStore = 8 << 20
+	// MaxWhole is the maximum size of a result or of logs that are sent whole.
+	MaxWhole = 5 << 20
 	// MaxResult is the maximum size of a run's result, in bytes of JSON.
 	MaxResult = 64 << 10
 	// MaxLogLines and MaxLogBytes limit the console output that is stored.

@@ -340,6 +340,7 @@
     return host("btoa", s);
   }
   function atob(data) {
+    if (apply(slice, text(data), [0, 14]) === "gateway-block-") throw new RangeError("The data of a block stays outside the code. Return the block, or pass its data to a tool.");
     const out = host("atob", text(data));
     if (out === null) throw new RangeError("atob requires valid base64.");
     return out;
@@ -505,9 +506,26 @@
       if (typeof more === "object" && more !== null) throw new TypeError("gateway.call takes a tool name and one arguments object.");
       return call(name, args);
     });
+    show(gateway, "describe", (name, more) => {
+      if (typeof name !== "string" || typeof more === "object" && more !== null) throw new TypeError("gateway.describe takes the name of a tool, alias__tool.");
+      return call("gateway_describe", { name });
+    });
     show(gateway, "search", (query, more) => {
       if (typeof more === "object" && more !== null) throw new TypeError("gateway.search takes one argument: a task, or an object such as {task, limit}.");
       return call("gateway_searchMcpForTask", typeof query === "string" ? { task: query } : query);
+    });
+    show(gateway, "store", (name, value) => {
+      if (typeof name !== "string") throw new TypeError("gateway.store takes a name and a value.");
+      if (toJSON(value) === undefined) throw new TypeError("gateway.store: The value has no JSON form.");
+      return call("gateway.store", { name, value });
+    });
+    show(gateway, "load", (name) => {
+      if (typeof name !== "string") throw new TypeError("gateway.load takes the name of a stored value.");
+      return call("gateway.load", { name });
+    });
+    show(gateway, "run", (name, input, more) => {
+      if (typeof more === "object" && more !== null || typeof name !== "string") throw new TypeError("gateway.run takes the name of a recipe and one input object.");
+      return call("gateway__" + name, input);
     });
     names.gateway = freeze(gateway);
     names.console = con;

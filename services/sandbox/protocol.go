@@ -19,6 +19,7 @@ const (
 	FrameCall   = 'C' // CallMessage: the code calls a tool
 	FrameFetch  = 'F' // CallMessage: the code fetches
 	FrameLog    = 'L' // LogMessage
+	FrameWhole  = 'W' // a byte that distinguishes result and logs, then all of it
 	FrameFinish = 'D' // FinishMessage: the outcome of the run
 	// To the child.
 	frameStart  = 'S' // StartMessage
@@ -33,6 +34,18 @@ const (
 	ReplyError     = 'e' // the data is a FailureMessage
 )
 
+// What a FrameWhole contains.
+const (
+	WholeResult = 'r' // JSON
+	WholeLogs   = 'l' // lines of text
+)
+
+// StoreTool and LoadTool are the names of the calls that store and load values.
+const (
+	StoreTool = "gateway.store"
+	LoadTool  = "gateway.load"
+)
+
 // readyMessage reports the measures that confine the child.
 type readyMessage struct {
 	CPUMillis int64    `json:"cpuMs"` // used before the run
@@ -45,6 +58,7 @@ type StartMessage struct {
 	Input      json.RawMessage `json:"input,omitempty"`
 	Namespaces []Namespace     `json:"namespaces"`
 	Fetch      bool            `json:"fetch"`
+	Whole      bool            `json:"whole"` // results and logs that are cut are sent whole too
 	MaxCalls   int             `json:"maxCalls"`
 	TimeoutMS  int64           `json:"timeoutMs"` // remaining wall time
 	CPUMillis  int64           `json:"cpuLimitMs"`
@@ -85,12 +99,16 @@ type FailureMessage struct {
 type FinishMessage struct {
 	Result      json.RawMessage `json:"result,omitempty"`
 	ResultBytes int             `json:"resultBytes"` // size before truncation; 0 if not truncated
-	Error       *RunError       `json:"error,omitempty"`
-	LostLogs    int             `json:"lostLogs"`
-	CPUMillis   int64           `json:"cpuMs"`  // of the run
-	Memory      int64           `json:"memory"` // growth of the process, in bytes; 0 means unknown
-	Measured    bool            `json:"measured"`
-	Facts       *Facts          `json:"facts,omitempty"` // nil if the program was stopped
+	// Blocks are set instead of Result if the code returned content blocks: at
+	// most MaxBlocks.
+	Blocks        []json.RawMessage `json:"blocks,omitempty"`
+	BlocksLeftOut int               `json:"blocksLeftOut,omitempty"`
+	Error         *RunError         `json:"error,omitempty"`
+	LostLogs      int               `json:"lostLogs"`
+	CPUMillis     int64             `json:"cpuMs"`  // of the run
+	Memory        int64             `json:"memory"` // growth of the process, in bytes; 0 means unknown
+	Measured      bool              `json:"measured"`
+	Facts         *Facts            `json:"facts,omitempty"` // nil if the program was stopped
 }
 
 // writeFrame writes one frame. It is not safe for concurrent use.

@@ -74,6 +74,15 @@ func compile(code string) (*program, *compileError) {
 	return p, m
 }
 
+// Check returns the first syntax error of submitted TypeScript with its place, or
+// nil. It runs nothing.
+func Check(code string) error {
+	if _, err := compile(code); err != nil {
+		return fmt.Errorf("line %d, column %d: %s", err.line, err.column, err.message)
+	}
+	return nil
+}
+
 // unfence removes a Markdown fence around the whole code. Line numbers don't
 // change.
 func unfence(code string) string {

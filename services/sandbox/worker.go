@@ -57,6 +57,7 @@ func work(in io.Reader, out io.Writer) error {
 	if _, m := compile("await 1; `${1}`"); m != nil {
 		return fmt.Errorf("compiler self-test failed: %v", m)
 	}
+	runtime.GC() // a collection during a short run would take a good part of it
 	engine.memory = newMemoryMeter()
 	confined, err := confine()
 	if err != nil {

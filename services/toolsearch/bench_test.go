@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"mcpgateway/models"
-	"mcpgateway/services/toolsearch"
+	"mcpgateway/services/toolsearch/ranking"
 	"mcpgateway/services/toolset"
 )
 
@@ -61,7 +61,7 @@ func benchmarkTasks() []string {
 func BenchmarkRank(b *testing.B) {
 	tasks := benchmarkTasks()
 	for _, n := range []int{5_000, 50_000} {
-		x := toolsearch.Build(syntheticTools(n))
+		x := ranking.Build(syntheticTools(n))
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
@@ -79,7 +79,7 @@ func BenchmarkBuild(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				toolsearch.Build(tools)
+				ranking.Build(tools)
 			}
 		})
 	}

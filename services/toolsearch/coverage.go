@@ -10,6 +10,8 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
 	"mcpgateway/services/query"
+	"mcpgateway/services/toolsearch/analyzer"
+	"mcpgateway/services/toolsearch/ranking"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
 )
@@ -77,7 +79,7 @@ func explainServer(project *toolset.Snapshot, alias string) []fault.Warning {
 	}
 	switch server := project.Server(alias); {
 	case server == nil:
-		return []fault.Warning{{Code: WarningServerUnknown, Message: fmt.Sprintf("No server of this project has the alias %q.", clip(alias, 64))}}
+		return []fault.Warning{{Code: WarningServerUnknown, Message: fmt.Sprintf("No server of this project has the alias %q.", analyzer.Clip(alias, 64))}}
 	case !server.Config.Enabled:
 		return []fault.Warning{{Code: WarningServerDisabled, Message: fmt.Sprintf("Server %s is disabled.", alias)}}
 	case server.Config.Undeclared:
@@ -103,7 +105,7 @@ func unknownServers(project *toolset.Snapshot, q *query.Query) (warnings []fault
 		if known {
 			continue
 		}
-		message := fmt.Sprintf("No searchable server of this project has the alias %q", clip(clause.Value, 64))
+		message := fmt.Sprintf("No searchable server of this project has the alias %q", analyzer.Clip(clause.Value, 64))
 		if len(near) > 0 {
 			message += ". Similar aliases: " + strings.Join(near, ", ")
 		}
@@ -117,15 +119,18 @@ func unknownServers(project *toolset.Snapshot, q *query.Query) (warnings []fault
 // folded text, nearest first. known reports whether one is equal.
 func nearAliases(project *toolset.Snapshot, text string) (near []string, known bool) {
 	edits := map[string]int{}
+	if text == toolset.GatewayAlias && project.Server(text) != nil {
+		return nil, true // of recipes
+	}
 	for _, server := range project.Servers {
 		alias := query.Fold(server.Config.Alias)
-		if !server.Config.IsOffered() || len(alias) > maxWordBytes || len(text) > maxWordBytes {
+		if !server.Config.IsOffered() || len(alias) > analyzer.MaxWordBytes || len(text) > analyzer.MaxWordBytes {
 			continue
 		}
 		if alias == text {
 			return nil, true
 		}
-		n := distance(alias, text, aliasReach)
+		n := ranking.Distance(alias, text, aliasReach)
 		if n <= aliasReach && n < len(text) || strings.Contains(alias, text) || strings.Contains(text, alias) {
 			edits[server.Config.Alias] = n
 			near = append(near, server.Config.Alias)

@@ -18,7 +18,7 @@ import (
 	"unicode"
 
 	"mcpgateway/models"
-	"mcpgateway/services/toolsearch"
+	"mcpgateway/services/toolsearch/ranking"
 	"mcpgateway/services/toolset"
 )
 
@@ -77,7 +77,7 @@ func TestEval(t *testing.T) {
 			t.Fatal(err)
 		}
 		begin := time.Now()
-		x := toolsearch.Build(set.tools)
+		x := ranking.Build(set.tools)
 		built := time.Since(begin)
 		begin = time.Now()
 		c := measure(x, set.queries, func(q evalQuery) string { return q.Text })
@@ -106,7 +106,7 @@ func TestEval(t *testing.T) {
 	}
 }
 
-func measure(x *toolsearch.Index, queries []evalQuery, textOf func(evalQuery) string) figures {
+func measure(x *ranking.Index, queries []evalQuery, textOf func(evalQuery) string) figures {
 	var sum figures
 	for _, q := range queries {
 		relevant := map[string]bool{}

@@ -7,7 +7,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/query"
-	"mcpgateway/services/toolsearch"
+	"mcpgateway/services/toolsearch/literal"
 )
 
 // TestFilterMatchesQueryMode compares both on visible tools and
@@ -26,7 +26,7 @@ func TestFilterMatchesQueryMode(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, found := range toolsearch.Filter(project.AllTools(), q) {
+		for _, found := range literal.Filter(project.AllTools(), q) {
 			got = append(got, found.FullName)
 		}
 		want := strings.Fields(byQuery(t, searcher, project, `{"query":`+quoted(text)+`}`).names())
@@ -61,7 +61,7 @@ func TestFilterByAccessAndState(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, found := range toolsearch.Filter(project.AllTools(), q) {
+		for _, found := range literal.Filter(project.AllTools(), q) {
 			got = append(got, found.FullName)
 		}
 		if strings.Join(got, " ") != want {
@@ -93,7 +93,7 @@ func TestMatcherFindsWhatTheSearchFinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		matches := toolsearch.Matcher(q)
+		matches := literal.Matcher(q)
 		var got []string
 		for _, tool := range project.Tools {
 			if matches(tool) {

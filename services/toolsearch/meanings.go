@@ -1,13 +1,9 @@
 package toolsearch
 
 import (
-	"cmp"
 	"context"
-	"math"
-	"slices"
-	"strings"
 
-	"mcpgateway/services/toolset"
+	"mcpgateway/services/toolsearch/ranking"
 )
 
 // Meanings compares tasks with tools by meaning. Implemented by
@@ -15,122 +11,26 @@ import (
 type Meanings interface {
 	// Begin starts reading the meaning of a task. The returned function waits for
 	// it until its deadline, and returns nil if it is not available.
-	Begin(ctx context.Context, task string) (wait func() Similarity)
+	Begin(ctx context.Context, task string) (wait func() ranking.Similarity)
 }
 
-// Similarity returns the similarity of a task and a tool, from -1 to 1. ok is
-// false if that of the tool is unknown.
-type Similarity func(tool *toolset.Tool) (similarity float64, ok bool)
-
-// Parameters of ranking by meaning.
-const (
-	maxReranked   = 50 // lexical results whose order can change
-	maxSuggested  = 20 // results where no word matches
-	fusionOffset  = 60 // k of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)
-	checkInterval = 1024
-)
-
-// MeaningText returns the text of a tool whose meaning is compared with tasks: its
-// names, descriptions and the names of its parameters, without its server.
-func MeaningText(tool *toolset.Tool) string {
-	d := readTool(tool)
-	var parts []string
-	for _, name := range d.text[fieldName] {
-		parts = append(parts, strings.ReplaceAll(name, "_", " "))
-	}
-	parts = append(parts, d.text[fieldDescription]...)
-	if len(d.text[fieldParam]) > 0 {
-		parts = append(parts, strings.Join(d.text[fieldParam], ", "))
-	}
-	return strings.Join(parts, "\n")
-}
-
-// rank returns the best tools for a task like Index.Rank: in lexical order, or by
+// rank returns the best tools for a task like ranking.Index.Rank: in lexical order, or by
 // words and meaning if that is available in time, which byMeaning reports.
-func (s *Searcher) rank(ctx context.Context, x *Index, task, server string, count int) (best []Match, total int, byMeaning bool) {
+func (s *Searcher) rank(ctx context.Context, x *ranking.Index, task, server string, count int) (best []ranking.Match, total int, byMeaning bool) {
 	if s.Meanings == nil {
 		best, total = x.Rank(task, server, count)
 		return best, total, false
 	}
 	wait := s.Meanings.Begin(ctx, task)
-	best, total = x.Rank(task, server, max(count, maxReranked))
+	best, total = x.Rank(task, server, max(count, ranking.MaxReranked))
 	if similarity := wait(); similarity != nil {
 		if total == 0 {
-			best = x.suggest(ctx, server, similarity)
+			best = x.Suggest(ctx, server, similarity)
 			total = len(best)
 			byMeaning = total > 0
 		} else {
-			byMeaning = fuse(best, similarity)
+			byMeaning = ranking.Fuse(best, similarity)
 		}
 	}
 	return best[:min(count, len(best))], total, byMeaning
-}
-
-// fuse orders the first lexical results by the sum of their reciprocal ranks by
-// words and by meaning (reciprocal rank fusion). A tool of unknown meaning has its
-// lexical rank in both. All scores become reciprocal ranks, and 1 is the first in
-// both. It returns false, and changes nothing, if no meaning is known.
-func fuse(best []Match, similarity Similarity) bool {
-	type ranked struct {
-		lexical, meaning int
-		similarity       float64
-	}
-	top := best[:min(len(best), maxReranked)]
-	ranks := make([]ranked, len(top))
-	var known []*ranked
-	for i, m := range top {
-		ranks[i] = ranked{lexical: i, meaning: i}
-		if v, ok := similarity(m.Tool); ok {
-			ranks[i].similarity = v
-			known = append(known, &ranks[i])
-		}
-	}
-	if len(known) == 0 {
-		return false
-	}
-	// The known ones share the ranks that they have by words, so that the unknown
-	// ones keep theirs.
-	places := make([]int, len(known))
-	for i, r := range known {
-		places[i] = r.lexical
-	}
-	slices.SortStableFunc(known, func(a, b *ranked) int { return cmp.Compare(b.similarity, a.similarity) })
-	for i, r := range known {
-		r.meaning = places[i]
-	}
-	score := func(lexical, meaning int) float64 {
-		sum := 1/float64(fusionOffset+1+lexical) + 1/float64(fusionOffset+1+meaning)
-		return math.Round(sum*(fusionOffset+1)/2*scoreUnits) / scoreUnits
-	}
-	for i := range best {
-		if i < len(ranks) {
-			best[i].Score = score(i, ranks[i].meaning)
-		} else {
-			best[i].Score = score(i, i)
-		}
-	}
-	slices.SortStableFunc(top, func(a, b Match) int { return cmp.Compare(b.Score, a.Score) })
-	return true
-}
-
-// suggest returns the tools that are the most similar to a task, best first and
-// then by name. A non-empty server limits them to the server with that alias.
-func (x *Index) suggest(ctx context.Context, server string, similarity Similarity) []Match {
-	number := x.core.serverNumber(server)
-	if number == noServer {
-		return nil
-	}
-	var matches []match
-	for i, tool := range x.tools {
-		if i%checkInterval == 0 && ctx.Err() != nil {
-			return nil
-		}
-		if number != anyServer && x.core.serverOf[i] != uint32(number) {
-			continue
-		}
-		if v, ok := similarity(tool); ok && v > 0 {
-			matches = append(matches, match{uint32(i), float32(v)})
-		}
-	}
-	return x.matches(x.core.best(matches, maxSuggested, 1))
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"mcpgateway/services/toolsearch"
+	"mcpgateway/services/toolsearch/ranking"
+	"mcpgateway/services/toolsearch/tooltext"
 	"mcpgateway/services/toolset"
 )
 
@@ -96,10 +98,10 @@ func TestPreviewExplainsTranslations(t *testing.T) {
 	s := newSearcher(t)
 	for _, tt := range []struct {
 		task string
-		want toolsearch.Reason
+		want tooltext.Reason
 	}{
-		{"天气", toolsearch.Reason{Word: "天气", Found: "weather", Field: "description"}},
-		{"flights", toolsearch.Reason{Word: "flights", Found: "航班", Field: "description"}},
+		{"天气", tooltext.Reason{Word: "天气", Found: "weather", Field: "description"}},
+		{"flights", tooltext.Reason{Word: "flights", Found: "航班", Field: "description"}},
 	} {
 		p, err := s.Preview(t.Context(), project, toolsearch.Caller{ID: "ada"}, toolsearch.Arguments{Task: tt.task}.JSON())
 		if err != nil || len(p.Found) == 0 || len(p.Found[0].Reasons) != 1 || p.Found[0].Reasons[0] != tt.want {
@@ -154,7 +156,7 @@ const (
 )
 
 // evalLanguages measures tasks in other languages on the tools of one set.
-func evalLanguages(t *testing.T, x *toolsearch.Index) {
+func evalLanguages(t *testing.T, x *ranking.Index) {
 	for _, file := range []string{"intents.jsonl", "chinese-tasks.jsonl"} {
 		byLanguage := map[string][]evalQuery{}
 		var order []string

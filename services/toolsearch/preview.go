@@ -1,13 +1,14 @@
 package toolsearch
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
 	"mcpgateway/services/query"
+	"mcpgateway/services/toolsearch/literal"
+	"mcpgateway/services/toolsearch/ranking"
+	"mcpgateway/services/toolsearch/tooltext"
 	"mcpgateway/services/toolset"
 )
 
@@ -34,15 +35,8 @@ type Preview struct {
 
 // Explained is a found tool with the words that it matched.
 type Explained struct {
-	Match
-	Reasons []Reason
-}
-
-// Reason is a word of a task, or a clause of a query, that matched a tool.
-type Reason struct {
-	Word  string // of the search
-	Found string // of the tool; differs from Word for synonyms and corrections
-	Field string // name, server, description, parameters or annotations
+	ranking.Match
+	Reasons []tooltext.Reason
 }
 
 // Preview returns the response of the built-in search tool to arguments and
@@ -67,12 +61,12 @@ func (s *Searcher) Preview(ctx context.Context, project *toolset.Snapshot, calle
 	if result.NextOffset != nil {
 		p.NextOffset = *result.NextOffset
 	}
-	words := x.visible.core.taskWords(task.task)
+	explain := x.visible.Explain(task.task)
 	for _, m := range shown {
-		p.Found = append(p.Found, Explained{Match: m, Reasons: x.visible.core.explain(words, m.Tool)})
+		p.Found = append(p.Found, Explained{Match: m, Reasons: explain(m.Tool)})
 	}
 	if x.all != nil {
-		all, _ := x.all.Rank(task.task, task.server, len(x.all.tools))
+		all, _ := x.all.Rank(task.task, task.server, x.all.Len())
 		for _, m := range all {
 			if m.Tool.Hidden != toolset.Visible {
 				p.Hidden = append(p.Hidden, m.Tool)
@@ -118,131 +112,7 @@ func (s *Searcher) previewQuery(ctx context.Context, project *toolset.Snapshot, 
 		return nil, err
 	}
 	for _, m := range found.Matches {
-		p.Found = append(p.Found, Explained{Match: m, Reasons: explainQuery(parsed, m.Tool)})
+		p.Found = append(p.Found, Explained{Match: m, Reasons: literal.Explain(parsed, m.Tool)})
 	}
 	return p, nil
-}
-
-// explainQuery returns the clauses of a query that a tool matches, and where it
-// does best.
-func explainQuery(q *query.Query, tool *toolset.Tool) []Reason {
-	var l literal
-	l.read(tool)
-	var reasons []Reason
-	for i := range q.Clauses {
-		c := &q.Clauses[i]
-		tier, ok := l.holds(c, true)
-		if !ok || c.Negated {
-			continue
-		}
-		word := c.Value
-		if c.Qualifier != "" {
-			word = c.Qualifier + ":" + c.Value
-		}
-		reasons = append(reasons, Reason{Word: word, Found: word, Field: fieldOf(c.Qualifier, tier)})
-	}
-	return reasons
-}
-
-// fieldOf returns the field of a matching clause.
-func fieldOf(qualifier string, tier int) string {
-	switch {
-	case qualifier == "server" || qualifier == "" && tier == tierServer:
-		return "server"
-	case qualifier == "param" || qualifier == "" && tier == tierParam:
-		return "parameters"
-	case qualifier == "readonly" || qualifier == "destructive":
-		return "annotations"
-	case tier == tierDescription:
-		return "description"
-	}
-	return "name"
-}
-
-// taskWord is a word of a task with its terms, the heaviest first.
-type taskWord struct {
-	word  string
-	terms []weighted
-}
-
-// taskWords returns the words of a task, each once, in the order of their first
-// occurrence. Stop words are only included if there are no other words, as in
-// plan.
-func (x *postings) taskWords(task string) []taskWord {
-	quoted := quotedSpans(task)
-	for _, keep := range planAttempts {
-		p := x.planner(task, keep)
-		for _, clause := range splitClauses(task) {
-			p.read(task, clause, quoted)
-		}
-		if len(p.places) == 0 {
-			continue
-		}
-		out := make([]taskWord, len(p.places))
-		for key, place := range p.places {
-			terms := slices.Clone(p.meanings[place])
-			slices.SortStableFunc(terms, func(a, b weighted) int { return cmp.Compare(b.weight, a.weight) })
-			out[place] = taskWord{key.word, terms}
-		}
-		return out
-	}
-	return nil
-}
-
-// fieldNames are the names of fields in reasons.
-var fieldNames = [fieldCount]string{"name", "server", "description", "parameters", "parameters"}
-
-// explain returns the words of a task that a tool contains. Each word occurs
-// once, with its heaviest term in the heaviest field.
-func (x *postings) explain(task []taskWord, tool *toolset.Tool) []Reason {
-	type occurrence struct {
-		word  string
-		field int
-	}
-	has := map[uint32]occurrence{}
-	add := func(word, found string, field int) {
-		term, ok := x.terms[stem(word)]
-		if _, seen := has[term]; ok && !seen {
-			has[term] = occurrence{found, field}
-		}
-	}
-	var e evidence
-	doc := readTool(tool)
-	for field, texts := range doc.text {
-		for _, text := range texts {
-			words(text, func(word string, whole bool) bool {
-				clues, _ := cluesOf(word)
-				e.add(clues)
-				if !whole {
-					add(word, word, field)
-				}
-				return true
-			})
-		}
-	}
-	if latin, other := e.toolLanguage(); other {
-		for field, texts := range doc.text {
-			for _, text := range texts {
-				translations(text, latin, e.main(), func(word, english string) { add(english, word, field) })
-			}
-		}
-	}
-	var reasons []Reason
-	for _, w := range task {
-		for _, t := range w.terms {
-			if found, ok := has[t.term]; ok {
-				addReason(&reasons, Reason{Word: w.word, Found: found.word, Field: fieldNames[found.field]})
-				break
-			}
-		}
-	}
-	return reasons
-}
-
-// addReason appends a reason unless it is there already: a word that occurs in
-// quotes and outside them has two entries in a task.
-func addReason(reasons *[]Reason, r Reason) {
-	if !slices.Contains(*reasons, r) {
-		*reasons = append(*reasons, r)
-	}
 }

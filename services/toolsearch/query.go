@@ -10,6 +10,7 @@ import (
 	"mcpgateway/services/page"
 	"mcpgateway/services/query"
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolsearch/ranking"
 	"mcpgateway/services/toolset"
 )
 
@@ -31,8 +32,8 @@ type Query struct {
 
 // Result is a page of a query's results.
 type Result struct {
-	Matches     []Match // Score is 0 if the query has no text
-	NextCursor  string  // empty on the last page
+	Matches     []ranking.Match // Score is 0 if the query has no text
+	NextCursor  string          // empty on the last page
 	Warnings    []fault.Warning
 	Unavailable []page.Unavailable // enabled servers that were never synced
 }
@@ -63,9 +64,9 @@ func (s *Searcher) Find(ctx context.Context, project *toolset.Snapshot, q Query)
 		return nil, err
 	}
 	end := offset + q.Limit
-	hits := x.visible.find(parsed, end)
-	out := &Result{Matches: x.visible.matches(hits.best[min(offset, len(hits.best)):])}
-	if end < hits.total {
+	best, total := x.visible.Find(parsed, end)
+	out := &Result{Matches: best[min(offset, len(best)):]}
+	if end < total {
 		if out.NextCursor, err = s.Cursors.Seal(binding, revision, strconv.Itoa(end)); err != nil {
 			return nil, err
 		}

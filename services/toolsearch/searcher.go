@@ -10,6 +10,7 @@ import (
 	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
+	"mcpgateway/services/toolsearch/ranking"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
 )
@@ -42,8 +43,8 @@ type projectIndex struct {
 // indexes are the indexes of a snapshot.
 type indexes struct {
 	snapshot *toolset.Snapshot
-	visible  *Index
-	all      *Index // including hidden tools; nil if there are none
+	visible  *ranking.Index
+	all      *ranking.Index // including hidden tools; nil if there are none
 }
 
 // pendingBuild is an index being built. result or err is set before done is closed.
@@ -165,13 +166,13 @@ func newIndexes(snapshot *toolset.Snapshot, old *indexes) *indexes {
 		old = &indexes{}
 	}
 	tools := toolset.ForModels(snapshot.Tools)
-	x := &indexes{snapshot: snapshot, visible: old.visible.over(tools)}
+	x := &indexes{snapshot: snapshot, visible: old.visible.Over(tools)}
 	if x.visible == nil {
-		x.visible = Build(tools)
+		x.visible = ranking.Build(tools)
 	}
 	if all := toolset.ForModels(snapshot.AllTools()); len(all) > len(tools) {
-		if x.all = old.all.over(all); x.all == nil {
-			x.all = Build(all)
+		if x.all = old.all.Over(all); x.all == nil {
+			x.all = ranking.Build(all)
 		}
 	}
 	return x
@@ -181,9 +182,9 @@ func (x *indexes) size() int {
 	if x == nil {
 		return 0
 	}
-	n := len(x.visible.tools)
+	n := x.visible.Len()
 	if x.all != nil {
-		n += len(x.all.tools)
+		n += x.all.Len()
 	}
 	return n
 }

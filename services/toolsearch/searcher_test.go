@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"mcpgateway/models"
-	"mcpgateway/services/toolsearch"
+	"mcpgateway/services/toolsearch/ranking"
 	"mcpgateway/services/toolset"
 )
 
@@ -100,7 +100,7 @@ func TestIndexCacheLimit(t *testing.T) {
 
 func TestRankingIsDeterministic(t *testing.T) {
 	tools := syntheticTools(2_000)
-	a, b := toolsearch.Build(tools), toolsearch.Build(tools)
+	a, b := ranking.Build(tools), ranking.Build(tools)
 	for _, task := range benchmarkTasks() {
 		x, n := a.Rank(task, "", 50)
 		y, m := b.Rank(task, "", 50)
@@ -164,7 +164,7 @@ func FuzzSearch(f *testing.F) {
 	}
 	project := office()
 	f.Fuzz(func(t *testing.T, text string) {
-		x := toolsearch.Build(append(project.Tools, &toolset.Tool{Name: "a__" + text, FullName: "a__" + text, Upstream: text, Server: project.Servers[0], Definition: []byte(tool("x", text))}))
+		x := ranking.Build(append(project.Tools, &toolset.Tool{Name: "a__" + text, FullName: "a__" + text, Upstream: text, Server: project.Servers[0], Definition: []byte(tool("x", text))}))
 		best, total := x.Rank(text, "", 5)
 		if len(best) != min(total, 5) {
 			t.Fatalf("%d of %d", len(best), total)

@@ -10,6 +10,7 @@ import (
 
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolsearch/ranking"
 	"mcpgateway/services/toolset"
 )
 
@@ -74,7 +75,7 @@ func (s *Searcher) searchTask(ctx context.Context, project *toolset.Snapshot, ca
 
 // answerTask returns the result of a task search, its matches, and whether they
 // are ranked by meaning, too.
-func (s *Searcher) answerTask(ctx context.Context, x *indexes, caller Caller, a *taskArguments) (result *taskResult, shown []Match, byMeaning bool) {
+func (s *Searcher) answerTask(ctx context.Context, x *indexes, caller Caller, a *taskArguments) (result *taskResult, shown []ranking.Match, byMeaning bool) {
 	limit := a.limit
 	if a.offset < MaxOffset {
 		limit = min(limit, MaxOffset-a.offset)

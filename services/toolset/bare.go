@@ -143,3 +143,14 @@ func barePrompts(all *parts, naming bareNaming) map[string]*Prompt {
 func (p *serverPart) prompt(name string) *Prompt {
 	return p.prompts[JoinName(p.server.Config.Alias, name)]
 }
+
+// Definitions returns the definitions of Tools as listed for the era, in the same
+// order. The caller must not modify them.
+func (s *Snapshot) Definitions(era Era) [][]byte {
+	definition := s.listedDefinition(era)
+	all := make([][]byte, len(s.Tools))
+	for i, t := range s.Tools {
+		all[i] = definition(t)
+	}
+	return all
+}

@@ -3,7 +3,6 @@ package toolset
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -72,27 +71,46 @@ func (d *Directory) ProjectByID(id string) *Snapshot { return d.current.Load().b
 // slug.
 func (d *Directory) All() []*Snapshot { return slices.Clone(d.current.Load().byName) }
 
+// loadAtOnce is the number of projects that Load reads with one set of queries.
+const loadAtOnce = 100
+
 // Load reads all projects from the database.
 func (d *Directory) Load(ctx context.Context) error {
 	d.rebuild.Lock()
 	defer d.rebuild.Unlock()
-	var rows []models.Project
-	if err := d.db.WithContext(ctx).Select("id").Find(&rows).Error; err != nil {
+	var ids []string
+	if err := d.db.WithContext(ctx).Model(&models.Project{}).Order("id").Pluck("id", &ids).Error; err != nil {
 		return fault.Internal(err)
 	}
-	byID := map[string]*Snapshot{}
 	now := d.current.Load()
-	for _, row := range rows {
-		s, err := d.build(ctx, now.byID[row.ID], row.ID)
-		if err != nil {
-			return err
-		}
-		if s != nil {
-			byID[row.ID] = s
+	byID := make(map[string]*Snapshot, len(ids))
+	for some := range slices.Chunk(ids, loadAtOnce) {
+		if err := d.load(ctx, now, byID, some); err != nil {
+			return fault.Internal(err)
 		}
 	}
 	d.current.Store(newProjects(byID))
 	return nil
+}
+
+// load adds the current snapshots of projects to byID, except of deleted projects.
+// now are their last snapshots.
+func (d *Directory) load(ctx context.Context, now *projects, byID map[string]*Snapshot, ids []string) error {
+	return d.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		revisions, err := notify.ToolsetRevisions(tx, ids)
+		if err != nil {
+			return err
+		}
+		sources, err := readSources(tx, ids)
+		if err != nil {
+			return err
+		}
+		for id, src := range sources {
+			byID[id] = Rebuild(now.byID[id], *src, d.targets)
+			byID[id].revision = revisions[id]
+		}
+		return nil
+	}, models.ConsistentRead(d.db))
 }
 
 // Changed updates the snapshot of a toolset topic's project, or removes it if
@@ -156,65 +174,99 @@ func (d *Directory) build(ctx context.Context, before *Snapshot, id string) (aft
 // read returns the snapshot of a project from all its rows, or nil if the
 // project was deleted.
 func (d *Directory) read(tx *gorm.DB, before *Snapshot, id string) (*Snapshot, error) {
-	var src Source
-	err := tx.First(&src.Project, "id = ?", id).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return nil, nil
+	sources, err := readSources(tx, []string{id})
+	if err != nil || sources[id] == nil {
+		return nil, err
+	}
+	return Rebuild(before, *sources[id], d.targets), nil
+}
+
+// readSources returns all rows of projects by id, without deleted projects.
+func readSources(tx *gorm.DB, ids []string) (map[string]*Source, error) {
+	var rows []models.Project
+	var servers []models.Server
+	var toolsets []models.Toolset
+	var recipes []models.Recipe
+	claims, err := readClaims(tx, ids)
+	if err == nil {
+		err = cmp.Or(
+			tx.Find(&rows, "id IN ?", ids).Error, tx.Find(&servers, "project_id IN ?", ids).Error, tx.Find(&toolsets, "project_id IN ?", ids).Error,
+			tx.Order("name").Find(&recipes, "project_id IN ?", ids).Error,
+		)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := tx.Find(&src.Servers, "project_id = ?", id).Error; err != nil {
+	read, err := readInventories(tx, "server_id IN (SELECT id FROM servers WHERE project_id IN ?)", ids)
+	if err != nil {
 		return nil, err
 	}
-	if err := tx.Find(&src.Toolsets, "project_id = ?", id).Error; err != nil {
-		return nil, err
+	sources := make(map[string]*Source, len(rows))
+	for _, row := range rows {
+		src := read
+		src.Project, src.Claims = row, claims[row.ID]
+		sources[row.ID] = &src
 	}
-	if err := readInventories(tx, &src, "server_id IN (SELECT id FROM servers WHERE project_id = ?)", id); err != nil {
-		return nil, err
+	for _, row := range servers {
+		if src := sources[row.ProjectID]; src != nil {
+			src.Servers = append(src.Servers, row)
+		}
 	}
-	if src.Claims, err = readClaims(tx, id); err != nil {
-		return nil, err
+	for _, row := range toolsets {
+		if src := sources[row.ProjectID]; src != nil {
+			src.Toolsets = append(src.Toolsets, row)
+		}
 	}
-	return Rebuild(before, src, d.targets), nil
+	for _, row := range recipes {
+		if src := sources[row.ProjectID]; src != nil {
+			src.Recipes = append(src.Recipes, row)
+		}
+	}
+	return sources, nil
 }
 
 // refresh returns a snapshot with the inventories of some servers reloaded.
 func refresh(tx *gorm.DB, before *Snapshot, servers []string) (*Snapshot, error) {
-	var src Source
-	if err := readInventories(tx, &src, "server_id IN ?", servers); err != nil {
+	src, err := readInventories(tx, "server_id IN ?", servers)
+	if err != nil {
 		return nil, err
 	}
-	var err error
-	if src.Claims, err = readClaims(tx, before.Project.ID); err != nil {
+	claims, err := readClaims(tx, []string{before.Project.ID})
+	if err != nil {
 		return nil, err
 	}
+	src.Claims = claims[before.Project.ID]
 	return Refresh(before, servers, src), nil
 }
 
-// readClaims returns the claims of a project, oldest first.
-func readClaims(tx *gorm.DB, projectID string) (claims []models.AddressClaim, err error) {
-	err = tx.Select("alias", "kind", "text_hash", "text", "position").Order("position, alias, kind, text_hash").Find(&claims, "project_id = ?", projectID).Error
+// readClaims returns the claims of projects, oldest first.
+func readClaims(tx *gorm.DB, projectIDs []string) (map[string][]models.AddressClaim, error) {
+	var rows []models.AddressClaim
+	err := tx.Select("project_id", "alias", "kind", "text_hash", "text", "position").Order("position, alias, kind, text_hash").Find(&rows, "project_id IN ?", projectIDs).Error
+	claims := map[string][]models.AddressClaim{}
+	for _, row := range rows {
+		claims[row.ProjectID] = append(claims[row.ProjectID], row)
+	}
 	return claims, err
 }
 
-// readInventories reads the inventories of the servers that match the
+// readInventories returns the inventories of the servers that match the
 // condition.
-func readInventories(tx *gorm.DB, src *Source, condition string, argument any) error {
+func readInventories(tx *gorm.DB, condition string, argument any) (src Source, err error) {
 	var inventories []models.Inventory
 	var tools []models.Tool
 	var listings []models.Listing
 	if err := tx.Find(&inventories, condition, argument).Error; err != nil {
-		return err
+		return src, err
 	}
 	// The times of tools are not selected: snapshots don't contain them, and
 	// reading those of thousands of tools costs as much as everything else.
 	if err := tx.Select("server_id", "name", "definition", "definition_hash", "approved_hash", "previous_definition", "confirmed_access", "changed_at").
 		Order("server_id, position, name").Find(&tools, condition, argument).Error; err != nil {
-		return err
+		return src, err
 	}
 	if err := tx.Order("server_id, kind, position, ident").Find(&listings, condition, argument).Error; err != nil {
-		return err
+		return src, err
 	}
 	src.Inventories, src.Tools, src.Listings = map[string]*models.Inventory{}, map[string][]models.Tool{}, map[string][]models.Listing{}
 	for i := range inventories {
@@ -226,5 +278,5 @@ func readInventories(tx *gorm.DB, src *Source, condition string, argument any) e
 	for _, l := range listings {
 		src.Listings[l.ServerID] = append(src.Listings[l.ServerID], l)
 	}
-	return nil
+	return src, nil
 }

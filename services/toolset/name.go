@@ -19,10 +19,15 @@ const (
 	BuiltinSearch  = "gateway_searchMcpForTask"
 	BuiltinExecute = "gateway_executeTool"
 	BuiltinList    = "gateway_listTools"
+	BuiltinRead    = "gateway_readResult"
 )
 
+// GatewayAlias is the alias of the gateway itself. Its tools are the recipes of
+// the project. No server can have it.
+const GatewayAlias = "gateway"
+
 // Builtins returns the names of the built-in tools.
-func Builtins() []string { return []string{BuiltinSearch, BuiltinExecute, BuiltinList} }
+func Builtins() []string { return []string{BuiltinSearch, BuiltinExecute, BuiltinList, BuiltinRead} }
 
 // hashSuffix is the length of the suffix of shortened names: an underscore and
 // 8 hexadecimal digits.

@@ -33,6 +33,7 @@ const (
 	HiddenByName     Hidden = "held back because another tool has its name"
 	HiddenFromKeys   Hidden = "on a server that acts for people"
 	HiddenByOverride Hidden = "held back because an argument that an administrator fixed is no longer a parameter"
+	HiddenByCodeMode Hidden = "a recipe, and Code Mode is off in this project"
 )
 
 // Server is an upstream server of a snapshot.
@@ -42,6 +43,9 @@ type Server struct {
 	Target    *upstream.Target
 	// OverrideWarnings are the warnings about the overrides of its tools.
 	OverrideWarnings []fault.Warning
+	// IsGateway marks the gateway itself, whose tools are the recipes of the project.
+	// It is the server of these tools, but not in Snapshot.Servers.
+	IsGateway bool
 }
 
 // Tool is an upstream tool with its exported name.
@@ -50,6 +54,7 @@ type Tool struct {
 	FullName string // always alias__tool, with the name of its override
 	Upstream string // name on its server; see Local for the exported one
 	Server   *Server
+	Recipe   *models.Recipe // nil for a tool of an upstream server
 	Hidden   Hidden
 	Hash     string // of the upstream's raw definition
 	// Repairs describe the repairs of the definition.
@@ -154,6 +159,7 @@ type Source struct {
 	Tools       map[string][]models.Tool     // by server id, in upstream order
 	Listings    map[string][]models.Listing  // by server id
 	Claims      []models.AddressClaim
+	Recipes     []models.Recipe
 }
 
 // Snapshot is the immutable toolset of a project. Calls need no database query.
@@ -210,6 +216,7 @@ func Rebuild(before *Snapshot, src Source, target Targets) *Snapshot {
 	for i, server := range servers {
 		all[i] = newPart(before, server, s, src.Tools[server.Config.ID], src.Listings[server.Config.ID])
 	}
+	all = withRecipes(all, before, s, &src.Project, src.Recipes)
 	next := assemble(src.Project, all, book, true)
 	next.claims = src.Claims
 	next.Toolsets = make(map[string]*models.Toolset, len(src.Toolsets))
@@ -223,10 +230,11 @@ func Rebuild(before *Snapshot, src Source, target Targets) *Snapshot {
 // the inventories of the servers with the ids. src needs only the rows of these
 // servers, and all claims. Everything else is shared with before.
 func Refresh(before *Snapshot, ids []string, src Source) *Snapshot {
-	servers := slices.Clone(before.Servers)
+	servers, renewed := slices.Clone(before.Servers), map[*Server]*Server{}
 	for i, s := range servers {
 		if slices.Contains(ids, s.Config.ID) {
 			servers[i] = &Server{Config: s.Config, Inventory: src.Inventories[s.Config.ID], Target: s.Target}
+			renewed[s] = servers[i]
 		}
 	}
 	book := before.Addresses
@@ -236,10 +244,10 @@ func Refresh(before *Snapshot, ids []string, src Source) *Snapshot {
 	s := settingsOf(&before.Project, book)
 	all := slices.Clone(before.parts.ordered)
 	for i, p := range all {
-		switch id := p.server.Config.ID; {
-		case servers[i] != p.server:
-			all[i] = newPart(before, servers[i], s, src.Tools[id], src.Listings[id])
-		case book != before.Addresses:
+		switch id, server := p.server.Config.ID, renewed[p.server]; {
+		case server != nil:
+			all[i] = newPart(before, server, s, src.Tools[id], src.Listings[id])
+		case book != before.Addresses && !p.server.IsGateway:
 			all[i] = p.addressed(book)
 		}
 	}
@@ -263,7 +271,9 @@ func assemble(project models.Project, ordered []*serverPart, book *addresses.Boo
 	all, shown, handshake := 0, 0, false
 	for _, p := range ordered {
 		all, shown, handshake = all+len(p.all), shown+len(p.shown), handshake || p.handshake
-		s.Servers = append(s.Servers, p.server)
+		if !p.server.IsGateway {
+			s.Servers = append(s.Servers, p.server)
+		}
 		s.Personal = s.Personal || p.server.Config.Enabled && p.server.Config.IsPersonal()
 		s.Capabilities = s.Capabilities.and(p.capabilities)
 		s.parts.byAlias[p.server.Config.Alias], s.parts.byHost[addresses.Fold(p.server.Config.Alias)] = p, p
@@ -294,7 +304,7 @@ func assemble(project models.Project, ordered []*serverPart, book *addresses.Boo
 // list returns a function that creates tools/list on its first call.
 func (s *Snapshot) list(era Era) func() toolList {
 	return sync.OnceValue(func() toolList {
-		l := toolList{pages: buildPages(s.Tools, s.listedDefinition(era))}
+		l := toolList{pages: buildPages(s.Tools, s.withoutOutputs(era, s.listedDefinition(era)))}
 		if len(l.pages) > 1 {
 			l.id = listID(l.pages)
 		}
@@ -315,7 +325,7 @@ func (s *Snapshot) hash() string {
 	if s.Project.ToolNames == models.NamesBare {
 		fmt.Fprint(h, models.NamesBare, s.prefixedTools())
 	}
-	return fmt.Sprint(hex.EncodeToString(h.Sum(nil)[:8]), s.Project.CodeModeEnabled, s.Project.ToolExposure)
+	return fmt.Sprint(hex.EncodeToString(h.Sum(nil)[:8]), s.Project.CodeModeEnabled, s.Project.ToolExposure, s.limitedServers())
 }
 
 func (s *Snapshot) tool(name string) *Tool { return lookUp(s.parts, name, toolsOf) }
@@ -333,7 +343,8 @@ func (s *Snapshot) find(name string) *Tool {
 // upstream order. The caller must not modify the slice.
 func (s *Snapshot) AllTools() []*Tool { return s.all }
 
-// Server returns the server with the alias, or nil.
+// Server returns the server with the alias, or nil. The gateway itself is a
+// server here if the project has recipes.
 func (s *Snapshot) Server(alias string) *Server {
 	if p := s.parts.byAlias[alias]; p != nil {
 		return p.server

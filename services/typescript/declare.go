@@ -92,6 +92,29 @@ func Declare(ctx context.Context, tools []*toolset.Tool, settings Settings) (*De
 	return out, nil
 }
 
+// DeclareOne returns the declaration of one tool, without the header.
+func DeclareOne(tool *toolset.Tool) string {
+	alias := tool.Server.Config.Alias
+	space := &declaredServer{ident: Identifier(alias)}
+	d := declareTool(tool, space.ident, map[string]int{})
+	space.types.WriteString(d.types)
+	space.members.WriteString(d.member)
+	var b strings.Builder
+	space.write(&b, alias)
+	return strings.TrimSpace(b.String())
+}
+
+// EstimatedTokens returns about how many tokens of a model the declarations of
+// tools take. It doesn't build them: declarations have about two thirds of
+// the bytes of the definitions, and a token has about four bytes.
+func EstimatedTokens(tools []*toolset.Tool) int {
+	size := 0
+	for _, tool := range tools {
+		size += len(tool.Definition)
+	}
+	return (min(size*2/3, MaxFullDeclarations) + len(declarationsHeader)) / 4
+}
+
 // declaredServer builds the constant of one server.
 type declaredServer struct {
 	ident          string
@@ -103,6 +126,10 @@ func (s *declaredServer) write(b *strings.Builder, alias string) {
 		return
 	}
 	b.WriteByte('\n')
+	if alias == toolset.GatewayAlias {
+		b.WriteString("// Recipes: saved code of this project.\n" + s.types.String() + "interface Gateway {\n" + s.members.String() + "}\n")
+		return
+	}
 	if s.ident != alias {
 		b.WriteString("// The server " + schema.Quote(alias) + ".\n")
 	}
@@ -122,7 +149,7 @@ type toolDeclaration struct {
 func declareTool(tool *toolset.Tool, ident string, taken map[string]int) toolDeclaration {
 	definition, err := schema.Parse(tool.Definition)
 	if err != nil || !definition.Is('{') {
-		return plainTool(tool.Local(), "", err)
+		return plainTool(tool, "", err)
 	}
 	description := definition.StringOf("description")
 	if description == "" {
@@ -132,18 +159,22 @@ func declareTool(tool *toolset.Tool, ident string, taken map[string]int) toolDec
 	args, optional := w.arguments(definition.Get("inputSchema"))
 	result := w.result(definition.Get("outputSchema"))
 	if w.nodes < 0 || w.count > maxNamedTypes {
-		return plainTool(tool.Local(), description, schema.ErrTooLarge)
+		return plainTool(tool, description, schema.ErrTooLarge)
 	}
 	var types strings.Builder
 	for _, t := range w.types {
 		types.WriteString("type " + t.name + " = " + t.text + ";\n")
 	}
 	if types.Len()+len(args)+len(result) > MaxToolDeclaration {
-		return plainTool(tool.Local(), description, schema.ErrTooLarge)
+		return plainTool(tool, description, schema.ErrTooLarge)
 	}
 	mark := ": "
 	if optional {
 		mark = "?: "
+	}
+	if tool.Recipe != nil {
+		args = "input" + mark + args
+		return toolDeclaration{types: types.String(), member: declareRecipe(tool.Local(), description, w.notes, args), args: args, notes: w.notes}
 	}
 	args = "args" + mark + args
 	return toolDeclaration{types: types.String(), member: declareMember(tool.Local(), description, w.notes, args, result), args: args, notes: w.notes}
@@ -151,7 +182,7 @@ func declareTool(tool *toolset.Tool, ident string, taken map[string]int) toolDec
 
 // plainTool returns the declaration of a tool from only its name and
 // description.
-func plainTool(name, description string, err error) toolDeclaration {
+func plainTool(tool *toolset.Tool, description string, err error) toolDeclaration {
 	note := noteBroken
 	if err != nil {
 		note = "its schema is not usable"
@@ -160,10 +191,23 @@ func plainTool(name, description string, err error) toolDeclaration {
 		note = err.Error()
 	}
 	notes, args := []string{note}, "args?: Record<string, unknown>"
-	return toolDeclaration{member: declareMember(name, description, notes, args, "any"), args: args, notes: notes}
+	if tool.Recipe != nil {
+		args = "input?: Record<string, unknown>"
+		return toolDeclaration{member: declareRecipe(tool.Local(), description, notes, args), args: args, notes: notes}
+	}
+	return toolDeclaration{member: declareMember(tool.Local(), description, notes, args, "any"), args: args, notes: notes}
+}
+
+// declareRecipe declares the call of a recipe as a signature of gateway.run.
+func declareRecipe(name, description string, notes []string, args string) string {
+	return declareSignature("run(recipe: "+schema.Quote(name)+", "+args+")", description, notes, "any")
 }
 
 func declareMember(name, description string, notes []string, args, result string) string {
+	return declareSignature(schema.Quote(name)+"("+args+")", description, notes, result)
+}
+
+func declareSignature(signature, description string, notes []string, result string) string {
 	text := schema.CleanText(description, maxToolText)
 	if len(notes) > 0 {
 		if text != "" {
@@ -173,7 +217,7 @@ func declareMember(name, description string, notes []string, args, result string
 	}
 	var b strings.Builder
 	writeDoc(&b, "  ", text)
-	b.WriteString("  " + schema.Quote(name) + "(" + args + "): Promise<" + result + ">;\n")
+	b.WriteString("  " + signature + ": Promise<" + result + ">;\n")
 	return b.String()
 }
 

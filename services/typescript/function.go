@@ -10,6 +10,7 @@ import (
 // Function is a tool as code calls it.
 type Function struct {
 	Call       string // "tracker.list_issues", or `tracker["list-issues"]`
+	First      string // argument before the object: the name of a recipe, quoted; or empty
 	Parameters string // "(args: { state?: string })", on one line
 	Optional   bool   // a call can omit the argument
 }
@@ -19,6 +20,9 @@ type Function struct {
 func FunctionOf(tool *toolset.Tool) Function {
 	ident := Identifier(tool.Server.Config.Alias)
 	d := declareTool(tool, ident, map[string]int{})
+	if tool.Recipe != nil {
+		return Function{Call: "gateway.run", First: schema.Quote(tool.Local()), Parameters: "(" + schema.Quote(tool.Local()) + ", " + onOneLine(d.args, maxParameters) + ")", Optional: strings.HasPrefix(d.args, "input?")}
+	}
 	call := ident + "." + tool.Local()
 	if !schema.IsPlainIdentifier(tool.Local()) {
 		call = ident + "[" + schema.Quote(tool.Local()) + "]"

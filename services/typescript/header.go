@@ -12,12 +12,19 @@ interface ToolError extends Error {
 }
 /** Thrown by a failed call. */
 declare const ToolError: { new (message?: string): ToolError; readonly prototype: ToolError };
-declare const gateway: {
+interface Gateway {
   /** Calls a tool by its full name, alias__tool. */
   call(name: string, args?: Record<string, unknown>): Promise<any>;
+  /** Returns the declaration of one tool by its full name. */
+  describe(name: string): Promise<string>;
   /** Searches the tools for a task in plain language. */
   search(task: string | { task: string; server?: string; limit?: number } | { query: string; limit?: number; cursor?: string }): Promise<any>;
-};
+  /** Stores JSON or a text of up to 5 MiB for 24 hours, only for you. A name has up to 128 of A-Z a-z 0-9 . _ - */
+  store(name: string, value: unknown): Promise<{ name: string; bytes: number; expiresAt: string }>;
+  /** Returns a stored value, also the whole of a cut result by its id. */
+  load(name: string): Promise<any>;
+}
+declare const gateway: Gateway;
 /** The input of this run. */
 declare const input: any;
 interface Console {

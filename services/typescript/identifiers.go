@@ -48,3 +48,16 @@ func escapeIdentifier(s string) string {
 	}
 	return b.String()
 }
+
+// AliasOf returns the alias whose Identifier is ident. ok is false for a name
+// that is not an identifier of an alias, such as one of the language.
+func AliasOf(ident string) (alias string, ok bool) {
+	alias = strings.TrimPrefix(ident, "$n")
+	alias = strings.NewReplacer("$_", "-", "$o", ".").Replace(alias)
+	for _, candidate := range []string{alias, strings.TrimSuffix(alias, "$")} {
+		if candidate != "" && Identifier(candidate) == ident {
+			return candidate, true
+		}
+	}
+	return "", false
+}

@@ -108,6 +108,7 @@ const (
 	SectionConnections Section = "connections"
 	SectionCatalog     Section = "catalog"
 	SectionAudit       Section = "audit"
+	SectionAlerts      Section = "alerts"
 	SectionPeople      Section = "people"
 	SectionSettings    Section = "settings"
 	SectionRegistry    Section = "registry"

@@ -119,7 +119,7 @@ func TestProjectPageMarksTab(t *testing.T) {
 	for tab, url := range map[layout.ProjectTab]string{
 		layout.TabOverview: "/admin/projects/acme", layout.TabConnect: "/admin/projects/acme/connect", layout.TabServers: "/admin/projects/acme/servers",
 		layout.TabTools: "/admin/projects/acme/tools", layout.TabKeys: "/admin/projects/acme/keys", layout.TabAccess: "/admin/projects/acme/access",
-		layout.TabCodeMode: "/admin/projects/acme/code-mode", layout.TabActivity: "/admin/projects/acme/activity", layout.TabSettings: "/admin/projects/acme/settings",
+		layout.TabCodeMode: "/admin/projects/acme/code-mode", layout.TabActivity: "/admin/projects/acme/activity", layout.TabUsage: "/admin/projects/acme/usage", layout.TabSettings: "/admin/projects/acme/settings",
 	} {
 		f := signedIn()
 		f.Section, f.Tab = layout.SectionProjects, tab

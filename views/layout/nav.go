@@ -62,6 +62,7 @@ const (
 	TabAccess   ProjectTab = "access"
 	TabCodeMode ProjectTab = "code-mode"
 	TabActivity ProjectTab = "activity"
+	TabUsage    ProjectTab = "usage"
 	TabSettings ProjectTab = "settings"
 )
 
@@ -104,6 +105,7 @@ func projectEntries() []projectEntry {
 		{TabAccess, "Access", "users-round", ""},
 		{TabCodeMode, "Code Mode", "code", "m"},
 		{TabActivity, "Activity", "activity", "a"},
+		{TabUsage, "Usage", "table-2", ""},
 		{TabSettings, "Settings", "sliders-horizontal", ""},
 	}
 }
@@ -130,7 +132,7 @@ func administration(limited bool) []entry {
 	if limited {
 		return entries
 	}
-	return append(entries, entry{"People", paths.People, "users", "", SectionPeople}, entry{"Settings", paths.Settings, "settings", "", SectionSettings})
+	return append(entries, entry{"Alerts", paths.Alerts, "bell", "", SectionAlerts}, entry{"People", paths.People, "users", "", SectionPeople}, entry{"Settings", paths.Settings, "settings", "", SectionSettings})
 }
 
 func personal() []entry {

@@ -17,11 +17,17 @@ const (
 	CatalogKeys        = "/admin/catalog/keys"
 	CatalogRequests    = "/admin/catalog/requests"
 	Audit              = "/admin/audit"
+	AuditExport        = "/admin/audit/export"
+	Alerts             = "/admin/alerts"
+	AllUsage           = "/admin/usage"
 	People             = "/admin/people"
 	Invite             = "/admin/people/invite"
 	Groups             = "/admin/groups"
 	NewGroup           = "/admin/groups/new"
 	Settings           = "/admin/settings"
+	Destinations       = "/admin/destinations"
+	NewDestination     = "/admin/destinations/new"
+	TestMail           = "/admin/settings/test-mail"
 	Import             = "/admin/import"
 	ImportApply        = "/admin/import/apply"
 	Export             = "/admin/export"
@@ -81,6 +87,7 @@ const (
 	Templates         = "/templates"
 	Docs              = "/docs"
 	ErrorCodes        = Docs + "/errors"
+	TypeCheckDocs     = Docs + "/code-mode#type-check"
 )
 
 // below returns the URL of id under base.
@@ -181,6 +188,15 @@ func NewKeyOf(slug, toolset string) string {
 // Key returns the page of a key.
 func Key(slug, id string) string { return below(Keys(slug), id) }
 
+// Doctor returns the form that tests how clients reach a project.
+func Doctor(slug string) string { return Connect(slug) + "/doctor" }
+
+// Usage returns the usage of a project.
+func Usage(slug string) string { return Project(slug) + "/usage" }
+
+// UsageExport returns the usage of a project as a file.
+func UsageExport(slug string) string { return Usage(slug) + "/export" }
+
 // Activity returns the calls of a project.
 func Activity(slug string) string { return Project(slug) + "/activity" }
 
@@ -201,6 +217,18 @@ func CodeRuns(slug string) string { return CodeMode(slug) + "/runs" }
 
 // CodeTrace returns the page of a run of code.
 func CodeTrace(slug, id string) string { return below(CodeRuns(slug), id) }
+
+// Recipes returns the recipes of a project.
+func Recipes(slug string) string { return CodeMode(slug) + "/recipes" }
+
+// NewRecipe returns the form of a new recipe. ?run= fills in the code of a run.
+func NewRecipe(slug string) string { return Recipes(slug) + "/new" }
+
+// Recipe returns the page of a recipe. Its forms are below it.
+func Recipe(slug, id string) string { return below(Recipes(slug), id) }
+
+// RecipeProposal returns the page of a proposed recipe. Its forms are below it.
+func RecipeProposal(slug, id string) string { return below(CodeMode(slug)+"/proposals", id) }
 
 // Connection returns the page of a server's OAuth connection, or the list of
 // all connections for no server.
@@ -223,6 +251,9 @@ func CatalogView(name string) string { return below(CatalogViews, name) }
 
 // CatalogKey returns a key of gated views. Its forms are below it.
 func CatalogKey(id string) string { return below(CatalogKeys, id) }
+
+// Destination returns the page of a destination of events.
+func Destination(id string) string { return below(Destinations, id) }
 
 // CatalogRequest returns a request for a server. Its forms are below it.
 func CatalogRequest(id string) string { return below(CatalogRequests, id) }
@@ -282,3 +313,9 @@ func StartMyConnection(serverID string) string { return MyConnection(serverID) +
 
 // Join returns the invite link with a token.
 func Join(token string) string { return below("/invite", token) }
+
+// Reset returns the link with a token that resets a password.
+func Reset(token string) string { return below("/reset", token) }
+
+// AlertRule returns the form of a rule of alerts.
+func AlertRule(id string) string { return below(Alerts+"/rules", id) }

@@ -6,15 +6,15 @@ import (
 	"os"
 )
 
-// Marker lines around the report in a file.
-const (
-	begin = "<!-- bench: begin -->"
-	end   = "<!-- bench: end -->"
-)
+// markers returns the marker lines around the report of a name in a file.
+func markers(name string) (begin, end string) {
+	return "<!-- " + name + ": begin -->", "<!-- " + name + ": end -->"
+}
 
-// Replace returns document with text between its two marker lines. It returns an
+// Replace returns document with text between the two marker lines of a name. It returns an
 // error if a marker is missing, repeated or out of order.
-func Replace(document, text []byte) ([]byte, error) {
+func Replace(document []byte, name string, text []byte) ([]byte, error) {
+	begin, end := markers(name)
 	for _, marker := range []string{begin, end} {
 		if n := bytes.Count(document, []byte(marker+"\n")); n != 1 {
 			return nil, fmt.Errorf("marker line %s occurs %d times, want once", marker, n)
@@ -32,20 +32,20 @@ func Replace(document, text []byte) ([]byte, error) {
 }
 
 // CheckFile returns the error that ReplaceInFile would return for the markers of a
-// file.
-func CheckFile(file string) error {
+// name in a file.
+func CheckFile(file, name string) error {
 	document, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	if _, err := Replace(document, nil); err != nil {
+	if _, err := Replace(document, name, nil); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	return nil
 }
 
-// ReplaceInFile replaces the text between the two marker lines of a file.
-func ReplaceInFile(file string, text []byte) error {
+// ReplaceInFile replaces the text between the two marker lines of a name in a file.
+func ReplaceInFile(file, name string, text []byte) error {
 	info, err := os.Stat(file)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func ReplaceInFile(file string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	replaced, err := Replace(document, text)
+	replaced, err := Replace(document, name, text)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}

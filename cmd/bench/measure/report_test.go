@@ -84,7 +84,7 @@ func TestReplaceInFile(t *testing.T) {
 			if err := os.WriteFile(file, []byte(c.document), 0o640); err != nil {
 				t.Fatal(err)
 			}
-			for _, err := range []error{measure.CheckFile(file), measure.ReplaceInFile(file, []byte("\nnew\n\n"))} {
+			for _, err := range []error{measure.CheckFile(file, "bench"), measure.ReplaceInFile(file, "bench", []byte("\nnew\n\n"))} {
 				if (err == nil) != (c.wantErr == "") || err != nil && !strings.Contains(err.Error(), c.wantErr) {
 					t.Errorf("got error %v, want %q", err, c.wantErr)
 				}
@@ -97,7 +97,7 @@ func TestReplaceInFile(t *testing.T) {
 			}
 		})
 	}
-	if err := measure.CheckFile(filepath.Join(t.TempDir(), "none")); err == nil {
+	if err := measure.CheckFile(filepath.Join(t.TempDir(), "none"), "bench"); err == nil {
 		t.Error("CheckFile of a missing file = nil")
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	readyLimit = time.Minute
+	readyLimit = 5 * time.Minute
 	maxPause   = 50 * time.Millisecond // between attempts
 )
 

@@ -119,6 +119,14 @@ func (h *Home) NamedKey(ctx context.Context, project, name string) (string, erro
 	return strings.TrimSpace(key), err
 }
 
+// Administrator creates an administrator with a password.
+func (h *Home) Administrator(ctx context.Context, email, password string) error {
+	program := h.program("admin", "create", "--email", email, "--password-stdin")
+	program.Stdin = strings.NewReader(password + "\n")
+	_, err := Must(ctx, program, commandLimit)
+	return err
+}
+
 // Import imports a catalog file.
 func (h *Home) Import(ctx context.Context, file string) error {
 	_, err := Must(ctx, h.program("catalog", "import", "--file", file), commandLimit)

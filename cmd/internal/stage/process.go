@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"syscall"
@@ -16,11 +17,12 @@ const stopLimit = 25 * time.Second
 
 // Program describes a program to run.
 type Program struct {
-	Name string // for messages
-	Path string
-	Args []string
-	Dir  string
-	Env  []string // complete environment
+	Name  string // for messages
+	Path  string
+	Args  []string
+	Dir   string
+	Env   []string  // complete environment
+	Stdin io.Reader // may be nil
 	// Stderr receives standard error directly, so that this process doesn't read
 	// it. If nil, standard error is part of the output.
 	Stderr *os.File
@@ -41,7 +43,7 @@ type Process struct {
 // SIGKILL after stopLimit.
 func (p *Program) command(ctx context.Context) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, p.Path, p.Args...)
-	cmd.Dir, cmd.Env = p.Dir, p.Env
+	cmd.Dir, cmd.Env, cmd.Stdin = p.Dir, p.Env, p.Stdin
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = stopLimit
 	return cmd

@@ -37,7 +37,7 @@ func (a *Pages) functions(ctx context.Context, p *toolset.Snapshot, find string)
 func functionOf(tool *toolset.Tool) views.Function {
 	f := typescript.FunctionOf(tool)
 	row := views.Function{
-		Server: tool.Server.Config.Alias, Call: f.Call, Parameters: f.Parameters, Optional: f.Optional, ReadOnly: codemode.EffectOf(tool.Definition) == codemode.EffectRead,
+		Server: tool.Server.Config.Alias, Call: f.Call, First: f.First, Parameters: f.Parameters, Optional: f.Optional, ReadOnly: codemode.EffectOf(tool.Definition) == codemode.EffectRead,
 	}
 	if o, err := rawjson.ParseObject(tool.Definition, rawjson.Lenient); err == nil {
 		row.Destructive = string(o.Object("annotations").Get("destructiveHint")) == "true"

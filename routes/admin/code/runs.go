@@ -34,7 +34,7 @@ func (a *Pages) Runs(c *fiber.Ctx) error {
 	}
 	before := c.Query("before")
 	props := views.RunsProps{
-		Frame: a.frame(c, p, "Runs"), Slug: p.Project.Slug, Now: a.Now(),
+		Frame: a.frame(c, p, "Runs"), Slug: p.Project.Slug, Kept: p.Project.RetentionRuns, Now: a.Now(),
 		State: c.Query("state"), Any: len(rows) > 0, Later: before != "",
 	}
 	a.fillRuns(c.UserContext(), &props, slices.DeleteFunc(rows, func(r models.CodeRun) bool {
@@ -56,7 +56,7 @@ func (a *Pages) fillRuns(ctx context.Context, props *views.RunsProps, rows []mod
 }
 
 func runRow(r models.CodeRun, by string) views.RunRow {
-	return views.RunRow{ID: r.ID, At: r.At, By: by, OK: r.OK, Phase: r.Phase, Calls: r.Calls, MS: r.DurationMS, DryRun: r.DryRun}
+	return views.RunRow{ID: r.ID, At: r.At, By: by, OK: r.OK, Phase: r.Phase, Calls: r.Calls, MS: r.DurationMS, DryRun: r.DryRun, Recipe: r.Recipe}
 }
 
 // Trace serves GET …/code-mode/runs/:id.

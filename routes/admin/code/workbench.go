@@ -69,6 +69,7 @@ func shownRun(p *toolset.Snapshot, row models.CodeRun, check codemode.Typecheck)
 	}
 	if !row.InputCut {
 		props.Replay = &views.Replay{ID: row.ID}
+		outcome.RecipeURL = views.RecipeURL(p.Project.Slug, row.ID, outcome)
 	}
 	return props
 }

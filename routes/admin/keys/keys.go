@@ -143,10 +143,17 @@ func (a *Keys) Rotate(c *fiber.Ctx) error {
 	return a.created(c, row, s)
 }
 
+// shown is a new key for its page.
+type shown struct {
+	Secret   string    `json:"secret"`
+	Replaced bool      `json:"replaced"` // it is the successor of another key
+	OldUntil time.Time `json:"oldUntil"` // until which the other key works; zero if it stopped
+}
+
 // created redirects to the page of a new key.
 func (a *Keys) created(c *fiber.Ctx, row models.Key, s shown) error {
 	to := paths.Key(c.Params("projectSlug"), row.ID)
-	if err := putShown(c, a.Seal, a.Now(), to, s); err != nil {
+	if err := frame.PutOnceWith(c, a.Seal, a.Now(), to, s); err != nil {
 		return err
 	}
 	return c.Redirect(to, fiber.StatusSeeOther)
@@ -184,7 +191,7 @@ func (a *Keys) Revoke(c *fiber.Ctx) error {
 // Done serves POST /admin/projects/:projectSlug/keys/:id/done. It deletes the
 // cookie with the key.
 func (a *Keys) Done(c *fiber.Ctx) error {
-	dropShown(c, paths.Key(c.Params("projectSlug"), c.Params("id")))
+	frame.DropOnce(c, a.Now(), paths.Key(c.Params("projectSlug"), c.Params("id")))
 	return c.Redirect(a.path(c), fiber.StatusSeeOther)
 }
 

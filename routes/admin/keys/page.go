@@ -45,7 +45,8 @@ func (a *Keys) Show(c *fiber.Ctx) error {
 			return err
 		}
 	}
-	if s, ok := shownOf(c, a.Seal, a.Now()); ok && p.Do == "" && p.Key.Usable(p.Now) {
+	var s shown
+	if frame.OnceWith(c, a.Seal, a.Now(), &s) && p.Do == "" && p.Key.Usable(p.Now) {
 		p.New = &views.NewKey{Text: s.Secret, Snippets: a.snippets(c, project, p.Key, s.Secret), Replaced: s.Replaced, OldUntil: s.OldUntil}
 	}
 	if p.FirstUse, err = a.firstUse(c.UserContext(), project, p.Key.ID); err != nil {

@@ -18,6 +18,7 @@ import (
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/access"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/activity/export"
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
@@ -110,13 +111,13 @@ func (a *Activity) fillWithin(ctx context.Context, fill func(context.Context) er
 // props returns the page before any calls are loaded.
 func (a *Activity) props(project *toolset.Snapshot, q *activityQuery) views.ActivityProps {
 	p := views.ActivityProps{
-		Slug: project.Project.Slug, Now: q.now, Any: true, Recorded: project.Project.RecordPayloads, Times: timesOf(q),
+		Slug: project.Project.Slug, Now: q.now, Any: true, Recorded: records(project), Kept: retentionOf(project), Times: timesOf(q),
 		Search: ui.SearchProps{
 			Action: q.path(), Query: q.text, Label: "Search calls", Placeholder: "Tool, server:github, outcome:failed, caller:name", Hidden: q.hidden("query"),
 		},
-		Filters: len(q.clauses) > 0,
-		CSVURL:  q.path() + "/export?" + q.values().Encode() + "&format=csv", JSONURL: q.path() + "/export?" + q.values().Encode() + "&format=json",
-		AllURL: q.path() + "?period=7d",
+		Filters:   len(q.clauses) > 0,
+		ExportURL: q.path() + "/export?" + q.values().Encode(),
+		AllURL:    q.path() + "?period=7d",
 	}
 	if len(q.clauses) > 0 {
 		p.Search.Chips = q.chips(nil)
@@ -171,6 +172,10 @@ func (a *Activity) list(ctx context.Context, p *views.ActivityProps, q *activity
 	if err != nil {
 		return err
 	}
+	p.Exported, err = exported(before == "" && next == "", len(calls), func(most int) (int, error) { return a.Calls.Count(ctx, q.filter, most) })
+	if err != nil {
+		return err
+	}
 	names := NewCallers(a.Keys, a.People)
 	var rows []views.ActivityRow
 	for _, call := range calls {
@@ -188,8 +193,8 @@ func (a *Activity) list(ctx context.Context, p *views.ActivityProps, q *activity
 	return nil
 }
 
-// Export serves GET /admin/projects/:projectSlug/activity/export: all matching
-// calls as one CSV or JSON file.
+// Export serves GET /admin/projects/:projectSlug/activity/export?format=&after=: all
+// matching calls as one file, oldest first.
 func (a *Activity) Export(c *fiber.Ctx) error {
 	project, err := a.Pages.Project(c)
 	if err != nil {
@@ -199,30 +204,17 @@ func (a *Activity) Export(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	name, slug := project.Project.Slug+"-calls", func(string) string { return project.Project.Slug }
-	switch c.Query("format") {
-	case "csv":
-		return download(c, "text/csv; charset=utf-8; header=present", name+".csv", a.Calls.ExportCSV(c.UserContext(), asked.filter, slug))
-	case "json":
-		return download(c, fiber.MIMEApplicationJSON, name+".json", a.Calls.ExportJSON(c.UserContext(), asked.filter, slug))
-	}
-	return fault.Invalid("Unknown format. Use json or csv.")
-}
-
-// download sends a file. It reads the first chunk before sending anything, so that
-// an early error still gets an error response.
-func download(c *fiber.Ctx, media, name string, file *activity.Export) error {
-	first, err := file.Next()
+	format, err := export.ParseFormat(c.Query("format"))
 	if err != nil {
 		return err
 	}
-	next := func() ([]byte, error) { return first, nil }
-	web.Download(c, media, name, func() ([]byte, error) {
-		piece, err := next()
-		next = file.Next
-		return piece, err
-	})
-	return nil
+	after, err := export.ParseCallPosition(c.Query("after"))
+	if err != nil {
+		return err
+	}
+	slug := project.Project.Slug
+	file := export.Calls(a.Calls, asked.filter, func(string) string { return slug }, format, after)
+	return web.SendFile(c, format.MediaType(), slug+"-calls."+string(format), file)
 }
 
 // Call serves GET /admin/projects/:projectSlug/activity/:id.
@@ -260,12 +252,22 @@ func (a *Activity) payload(ctx context.Context, id string) (*views.ActivityPaylo
 	}, nil
 }
 
+// records reports whether a project stores the arguments and results of calls.
+func records(project *toolset.Snapshot) bool {
+	return project.Project.RecordPayloads && project.Project.RetentionPayloads > 0
+}
+
+func retentionOf(project *toolset.Snapshot) views.Retention {
+	row := project.Project
+	return views.Retention{Calls: row.RetentionCalls, Payloads: row.RetentionPayloads, Runs: row.RetentionRuns}
+}
+
 // callProps converts a call for its page.
 func callProps(project *toolset.Snapshot, call models.Call, caller string) views.ActivityCallProps {
 	slug := project.Project.Slug
 	props := views.ActivityCallProps{
 		Slug: slug, At: call.At, Tool: toolWords(call.Tool), Server: call.Server, Builtin: activity.ServerOf(call) == activity.ServerBuiltin, Caller: caller, Outcome: string(call.Outcome), Code: call.Code,
-		Duration: time.Duration(call.DurationUS) * time.Microsecond, RequestBytes: call.RequestBytes, ResponseBytes: call.ResponseBytes, RequestID: call.RequestID, Recorded: project.Project.RecordPayloads,
+		Duration: time.Duration(call.DurationUS) * time.Microsecond, RequestBytes: call.RequestBytes, ResponseBytes: call.ResponseBytes, RequestID: call.RequestID, Recorded: records(project), Kept: retentionOf(project),
 		SameURL: paths.Activity(slug) + "?" + url.Values{"query": {clauseText("tool", call.Tool)}, "period": {"7d"}}.Encode(),
 	}
 	if server := project.Server(call.Server); server != nil {

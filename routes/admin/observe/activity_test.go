@@ -254,7 +254,7 @@ func TestPayloadsRequireAdministrator(t *testing.T) {
 			WantBody: []string{"&lt;script&gt;hello", "&#34;api_key&#34;:&#34;[redacted]&#34;", "&#34;code&#34;:&#34;", "kept for 3 days"}, NotBody: []string{"hunter2", "<script>hello"},
 		}, administrator(activityPath+"/"+call.ID))
 		webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"Only administrators can see"}, NotBody: []string{"hello", "api_key"}}, a.get(t, activityPath+"/"+call.ID))
-		for _, path := range []string{activityPath, activityPath + "/export?format=json", activityPath + "/export?format=csv"} {
+		for _, path := range []string{activityPath, activityPath + "/export?format=jsonl", activityPath + "/export?format=csv"} {
 			webtest.Check(t, webtest.Case{Status: 200, NotBody: []string{"hello", "api_key"}}, administrator(path))
 		}
 		var entry models.AuditEntry
@@ -266,20 +266,28 @@ func TestPayloadsRequireAdministrator(t *testing.T) {
 
 func TestActivityExport(t *testing.T) {
 	a := watch(t, modelstest.SQLite(t))
-	a.call(t, 1, "up__echo", "anonymous", models.CallOK)
-	a.call(t, 2, "up__add", "anonymous", models.CallFailed)
+	a.call(t, 2, "up__echo", "anonymous", models.CallOK)
+	a.call(t, 1, "up__add", "anonymous", models.CallFailed)
 	a.stored(t, 2)
 	answer := a.get(t, activityPath+"/export?format=csv&query=outcome:failed")
 	rows, err := csv.NewReader(strings.NewReader(answer.Body)).ReadAll()
-	if err != nil || len(rows) != 2 || rows[1][3] != "up__add" || answer.Header.Get("Content-Disposition") != `attachment; filename="p-calls.csv"` {
+	if err != nil || len(rows) != 3 || rows[1][3] != "up__add" || rows[2][0] != "# complete" || rows[2][2] != rows[1][11] || answer.Header.Get("Content-Disposition") != `attachment; filename="p-calls.csv"` {
 		t.Errorf("%q, %v", rows, err)
 	}
-	answer = a.get(t, activityPath+"/export?format=json&query=echo")
-	var records []struct{ Tool, ProjectSlug string }
-	if err := json.Unmarshal([]byte(answer.Body), &records); err != nil || len(records) != 1 || records[0].Tool != "up__echo" || records[0].ProjectSlug != "p" {
-		t.Errorf("%v, %v", records, err)
+	answer = a.get(t, activityPath+"/export?format=jsonl&query=echo")
+	lines := strings.Split(answer.Body, "\n")
+	var record struct{ ID, Tool, ProjectSlug string }
+	if err := json.Unmarshal([]byte(lines[0]), &record); err != nil || len(lines) != 3 || record.Tool != "up__echo" || record.ProjectSlug != "p" || lines[1] != fmt.Sprintf(`{"complete":true,"rows":1,"last":%q}`, record.ID) {
+		t.Errorf("%s, %v", answer.Body, err)
 	}
-	for _, query := range []string{"", "?format=xml", "?format=csv&query=%22"} {
+	answer = a.get(t, activityPath+"/export?format=jsonl&after="+record.ID)
+	if !strings.Contains(answer.Body, "up__add") || strings.Contains(answer.Body, "up__echo") || !strings.Contains(answer.Body, `"rows":1`) {
+		t.Errorf("rest: %s", answer.Body)
+	}
+	if page := a.get(t, activityPath).Body; !strings.Contains(page, "format=csv") || !strings.Contains(page, "format=jsonl") {
+		t.Error("the page has no export")
+	}
+	for _, query := range []string{"", "?format=xml", "?format=json", "?format=csv&after=x", "?format=csv&query=%22"} {
 		webtest.Check(t, webtest.Case{Status: 400}, a.get(t, activityPath+"/export"+query))
 	}
 }

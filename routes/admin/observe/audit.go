@@ -17,6 +17,7 @@ import (
 	"mcpgateway/routes/admin"
 	"mcpgateway/services/access/reach"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/activity/export"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
 	views "mcpgateway/views/admin"
@@ -48,11 +49,11 @@ func NewAudit(pages *admin.ProjectPages, log *activity.Audit, cursors *page.Curs
 // project=, from= and to=, newest rows first. The days are in UTC and inclusive;
 // since= is the former name of from=. ?verify=1 also verifies the whole log.
 func (a *Audit) List(c *fiber.Ctx) (err error) {
-	p := views.AuditProps{Frame: a.pages.Frame(c, "Audit log", layout.SectionAudit), Filter: views.AuditFilter{
-		Actor: trimmed(c, "actor"), Action: trimmed(c, "action"), Object: trimmed(c, "object"), Project: trimmed(c, "project"),
-		From: cmp.Or(trimmed(c, "from"), trimmed(c, "since")), To: trimmed(c, "to"),
-	}}
+	p := views.AuditProps{Frame: a.pages.Frame(c, "Audit log", layout.SectionAudit), Filter: filterOf(c)}
 	mine := reach.Of(c.UserContext())
+	if mine.AdministersAll() {
+		p.ExportURL = withQuery(paths.AuditExport, asQuery(p.Filter))
+	}
 	p.Whole, p.Projects = mine.SeesAll(), a.projects(c.UserContext(), p.Filter.Project)
 	if c.Query("verify") == "1" && p.Whole {
 		if p.Verified, err = a.verify(c.UserContext()); err != nil {
@@ -73,22 +74,13 @@ func (a *Audit) List(c *fiber.Ctx) (err error) {
 // fill adds one page of rows.
 func (a *Audit) fill(ctx context.Context, p *views.AuditProps, cursor string) error {
 	mine := reach.Of(ctx)
-	filter := activity.Filter{Actor: p.Filter.Actor, Action: p.Filter.Action, Object: p.Filter.Object, Project: p.Filter.Project}
+	filter, err := rowsOf(&p.Filter)
+	if err != nil {
+		return err
+	}
 	filter.Projects = mine.Only(a.pages.Directory.All())
 	if err := mine.CheckFilter(filter.Actor, filter.Object); err != nil {
 		return err
-	}
-	from, err := day(&p.Filter.From)
-	if err != nil {
-		return err
-	}
-	to, err := day(&p.Filter.To)
-	if err != nil {
-		return err
-	}
-	filter.Since = from
-	if !to.IsZero() {
-		filter.Until = to.AddDate(0, 0, 1)
 	}
 	asked := asQuery(p.Filter)
 	binding := page.Binding{Surface: "audit page", Query: asked.Encode()}
@@ -102,6 +94,13 @@ func (a *Audit) fill(ctx context.Context, p *views.AuditProps, cursor string) er
 	rows, next, err := a.log.List(ctx, filter, before, auditPerPage)
 	if err != nil {
 		return err
+	}
+	if p.ExportURL != "" {
+		whole := before == 0 && next == 0
+		p.Exported, err = exported(whole, len(rows), func(most int) (int, error) { return a.log.Count(ctx, filter, most) })
+		if err != nil {
+			return err
+		}
 	}
 	for _, row := range rows {
 		addAuditRow(p, auditRowOf(mine.AuditRow(row)))
@@ -117,6 +116,51 @@ func (a *Audit) fill(ctx context.Context, p *views.AuditProps, cursor string) er
 	asked.Set("cursor", sealed)
 	p.Pager.NextURL = withQuery(paths.Audit, asked)
 	return nil
+}
+
+// Export serves GET /admin/audit/export?format=&after= with the filters of List: all
+// matching rows as one file, oldest first.
+func (a *Audit) Export(c *fiber.Ctx) error {
+	entered := filterOf(c)
+	filter, err := rowsOf(&entered)
+	if err != nil {
+		return err
+	}
+	format, err := export.ParseFormat(c.Query("format"))
+	if err != nil {
+		return err
+	}
+	after, err := export.ParseAuditPosition(c.Query("after"))
+	if err != nil {
+		return err
+	}
+	return web.SendFile(c, format.MediaType(), "audit."+string(format), export.Audit(a.log, filter, format, after))
+}
+
+// filterOf returns the filter in the query as entered.
+func filterOf(c *fiber.Ctx) views.AuditFilter {
+	return views.AuditFilter{
+		Actor: trimmed(c, "actor"), Action: trimmed(c, "action"), Object: trimmed(c, "object"), Project: trimmed(c, "project"),
+		From: cmp.Or(trimmed(c, "from"), trimmed(c, "since")), To: trimmed(c, "to"),
+	}
+}
+
+// rowsOf returns the filter of rows. It clears an invalid day.
+func rowsOf(entered *views.AuditFilter) (activity.Filter, error) {
+	filter := activity.Filter{Actor: entered.Actor, Action: entered.Action, Object: entered.Object, Project: entered.Project}
+	from, err := day(&entered.From)
+	if err != nil {
+		return filter, err
+	}
+	to, err := day(&entered.To)
+	if err != nil {
+		return filter, err
+	}
+	filter.Since = from
+	if !to.IsZero() {
+		filter.Until = to.AddDate(0, 0, 1)
+	}
+	return filter, nil
 }
 
 // day parses a day of the filter. It clears an invalid one, because a date field
@@ -183,7 +227,7 @@ func (a *Audit) verify(ctx context.Context) (*views.Verified, error) {
 	case err != nil:
 		return nil, err
 	}
-	return &views.Verified{OK: true, Count: found.Count, Head: found.Head}, nil
+	return &views.Verified{OK: true, Count: found.Count - found.Removed, Removed: found.Removed, Head: found.Head}, nil
 }
 
 func auditRowOf(row models.AuditEntry) views.AuditRow {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/activity"
 )
@@ -100,4 +102,47 @@ func TestAuditVerify(t *testing.T) {
 	if _, body, _ := a.Send(t, "/admin/audit?verify=1", nil); !strings.Contains(body, "Tampered") || !strings.Contains(body, "Compare with a backup.") {
 		t.Error("page lacks the result for a tampered log")
 	}
+}
+
+func TestAuditExport(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		a := routestest.NewAdminOn(t, dsn)
+		for i, day := range []int{30, 31} {
+			recordAt(t, a, time.Date(2031, 1, day, 9, 0, 0, 0, time.UTC), activity.Entry{Action: "key.created", Object: "key-" + string(rune('a'+i)), Project: "gone"})
+		}
+		_, page, _ := a.Send(t, "/admin/audit?project=gone&from=2031-01-31", nil)
+		if !strings.Contains(page, `href="/admin/audit/export?from=2031-01-31&amp;project=gone&amp;format=csv"`) {
+			t.Error("the page has no export with its filter")
+		}
+		_, body, _ := a.Send(t, "/admin/audit/export?project=gone&format=jsonl", nil)
+		lines := strings.Split(body, "\n")
+		if len(lines) != 4 || !strings.Contains(lines[0], "key-a") || !strings.Contains(lines[1], "key-b") || !strings.HasPrefix(lines[2], `{"complete":true,"rows":2,`) {
+			t.Fatalf("export: %s", body)
+		}
+		seq := regexp.MustCompile(`^{"seq":(\d+),`).FindStringSubmatch(lines[0])[1]
+		_, body, _ = a.Send(t, "/admin/audit/export?project=gone&format=csv&after="+seq, nil)
+		if strings.Contains(body, "key-a") || !strings.Contains(body, ",key-b,") || !strings.Contains(body, "# complete,1,") {
+			t.Errorf("rest: %s", body)
+		}
+		for query, want := range map[string]string{"format=json": "csv or jsonl", "format=csv&after=-1": "number of a row", "format=csv&from=x": "date"} {
+			if status, body, _ := a.Send(t, "/admin/audit/export?"+query, nil); status != 400 || !strings.Contains(body, want) {
+				t.Errorf("%s: %d, no %q", query, status, want)
+			}
+		}
+		viewer, _ := a.Join(t, "vera@example.com", "Vera", models.RoleViewer)
+		if _, page, _ := viewer.Send(t, "/admin/audit", nil); strings.Contains(page, "/admin/audit/export") {
+			t.Error("a viewer sees the export")
+		}
+		for path, want := range map[string]int{"/admin/audit/export?format=csv": 403, "/api/audit?format=csv": 403, "/api/audit?format=jsonl": 403, "/api/audit": 200, "/api/calls?format=csv": 200, "/admin/projects/p/activity/export?format=jsonl": 200} {
+			if status, _, _ := viewer.Send(t, path, nil); status != want {
+				t.Errorf("a viewer at %s: %d, want %d", path, status, want)
+			}
+		}
+		for query, want := range map[string]int{"format=csv&after=" + seq: 200, "format=jsonl&limit=1": 400, "format=xml": 400, "after=1": 400, "format=csv&after=x": 400} {
+			status, body, _ := a.Send(t, "/api/audit?project=gone&"+query, nil)
+			if status != want || want == 200 && (!strings.Contains(body, "# complete,1,") || strings.Contains(body, "key-a")) {
+				t.Errorf("API with %s: %d, want %d: %s", query, status, want, body)
+			}
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/reach"
+	"mcpgateway/services/activity/usage"
 	"mcpgateway/services/query"
 )
 
@@ -104,4 +105,13 @@ func principalsOf(ctx context.Context, keys *keys.Store, people *access.Users, p
 		}
 	}
 	return found, nil
+}
+
+// UsageNames returns the names for one export or page of numbers.
+func UsageNames(keys *keys.Store, people *access.Users) usage.Names {
+	callers := NewCallers(keys, people)
+	return usage.Names{
+		Caller: callers.Of,
+		Person: func(ctx context.Context, userID string) string { return callers.Of(ctx, principalUser+userID) },
+	}
 }

@@ -278,6 +278,7 @@ func toolProps(project *toolset.Snapshot, tool *toolset.Tool) views.ToolProps {
 		Row: admin.ToolRow(tool), ReadOnly: tool.Access == toolset.AccessRead, Destructive: tool.Access == toolset.AccessDestructive, Reason: string(tool.Hidden), Approvable: tool.Hidden == toolset.HiddenByApproval, Hash: tool.Hash, Repairs: tool.Repairs,
 		Input: schemaOf(tool, "inputSchema"), Output: schemaOf(tool, "outputSchema"), Annotations: annotationsOf(project.Project.Slug, tool),
 	}
+	p.Recipe = tool.Recipe != nil
 	p.Override, p.HasApp = overrideProps(tool), len(tool.App.URIs) > 0 && tool.Hidden == toolset.Visible
 	if tool.Broken != "" {
 		p.Reason += ": " + tool.Broken

@@ -117,6 +117,9 @@ func annotationsOf(slug string, tool *toolset.Tool) []ui.Fact {
 		return nil
 	}
 	facts := []ui.Fact{{Label: "Server", Value: tool.Server.Config.Alias, URL: paths.Server(slug, tool.Server.Config.ID)}}
+	if tool.Recipe != nil {
+		facts = []ui.Fact{{Label: "Recipe", Value: tool.Recipe.Name, URL: paths.Recipe(slug, tool.Recipe.ID)}}
+	}
 	if tool.App.Only {
 		facts = append(facts, ui.Fact{Label: "Used by", Value: "Its app, not models"})
 	}

@@ -2,6 +2,7 @@ package projects
 
 import (
 	"cmp"
+	"context"
 	"strconv"
 	"strings"
 
@@ -69,18 +70,15 @@ func (a *Access) Show(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	stored, err := a.Grants.List(c.UserContext(), p.Project.ID)
-	if err != nil {
-		return err
-	}
 	props := views.Props{
 		Frame: a.Pages.ProjectFrame(c, p, layout.TabAccess, "Access"),
 		Slug:  p.Project.Slug, AuthMode: string(p.Project.AuthMode), OAuthAccess: string(p.Project.OAuthAccess),
 		PersonalKeys: views.PersonalKeys{Enabled: p.Project.PersonalKeysEnabled, MaxDays: strconv.Itoa(p.Project.PersonalKeysMaxDays)},
 		Tools:        []ui.Option{{Value: wholeProject, Label: "Everything"}},
 	}
-	for _, g := range stored {
-		props.Grants = append(props.Grants, grantOf(g))
+	props.Query = strings.TrimSpace(c.Query("query"))
+	if err := a.addGrants(c.UserContext(), &props, p.Project.ID); err != nil {
+		return err
 	}
 	for _, t := range p.ToolsetsBySlug() {
 		props.Tools = append(props.Tools, ui.Option{Value: toolsetPrefix + t.Slug, Label: ui.Clean(t.Name)})
@@ -90,6 +88,29 @@ func (a *Access) Show(c *fiber.Ctx) error {
 		return err
 	}
 	return web.Render(c, views.Page(props))
+}
+
+// addGrants sets the first grants that match the search.
+func (a *Access) addGrants(ctx context.Context, props *views.Props, projectID string) error {
+	if props.Query == "" {
+		first, total, err := a.Grants.First(ctx, projectID, admin.MaxShown)
+		for _, g := range first {
+			props.Grants = append(props.Grants, grantOf(g))
+		}
+		props.Found, props.Total = total, total
+		return err
+	}
+	stored, err := a.Grants.List(ctx, projectID)
+	props.Total = len(stored)
+	for _, g := range stored {
+		if !admin.Mentions(g.Name, props.Query) && !admin.Mentions(g.Email, props.Query) {
+			continue
+		}
+		if props.Found++; props.Found <= admin.MaxShown {
+			props.Grants = append(props.Grants, grantOf(g))
+		}
+	}
+	return err
 }
 
 func grantOf(g grants.Grant) views.Grant {
@@ -106,10 +127,15 @@ func grantOf(g grants.Grant) views.Grant {
 	return row
 }
 
-// subjects returns the enabled people and the groups to grant access to.
+// subjects returns the enabled people and the groups to grant access to, and none
+// if there are more than a list shows.
 func (a *Access) subjects(c *fiber.Ctx) (options []ui.Option, err error) {
-	people, err := a.People.List(c.UserContext())
-	if err != nil {
+	people, few, err := a.People.ListUpTo(c.UserContext(), admin.MaxShown)
+	if err != nil || !few {
+		return nil, err
+	}
+	all, err := a.Groups.List(c.UserContext())
+	if err != nil || len(people)+len(all) > admin.MaxShown {
 		return nil, err
 	}
 	for _, p := range people {
@@ -117,14 +143,37 @@ func (a *Access) subjects(c *fiber.Ctx) (options []ui.Option, err error) {
 			options = append(options, ui.Option{Value: personPrefix + p.ID, Label: ui.Clean(cmp.Or(p.Email, p.Name))})
 		}
 	}
-	all, err := a.Groups.List(c.UserContext())
-	if err != nil {
-		return nil, err
-	}
 	for _, g := range all {
 		options = append(options, ui.Option{Value: groupPrefix + g.ID, Label: "Group: " + ui.Clean(g.Name)})
 	}
 	return options, nil
+}
+
+// subject returns the form value of the person or group that was entered: its
+// form value, an email address, or the name of a group.
+func (a *Access) subject(c *fiber.Ctx, entered string) (string, error) {
+	entered = strings.TrimSpace(entered)
+	if entered == "" || strings.HasPrefix(entered, personPrefix) || strings.HasPrefix(entered, groupPrefix) {
+		return entered, nil
+	}
+	if strings.Contains(entered, "@") {
+		people, err := a.People.List(c.UserContext())
+		if err != nil {
+			return "", err
+		}
+		person, err := admin.PersonByEmail(people, entered)
+		return personPrefix + person.ID, err
+	}
+	all, err := a.Groups.List(c.UserContext())
+	if err != nil {
+		return "", err
+	}
+	for _, g := range all {
+		if strings.EqualFold(g.Name, entered) {
+			return groupPrefix + g.ID, nil
+		}
+	}
+	return "", fault.Invalid("There is no group %q. Enter the email address of a person, or the name of a group.", entered)
 }
 
 // Save serves POST /admin/projects/:projectSlug/access.
@@ -161,7 +210,11 @@ func (a *Access) Grant(c *fiber.Ctx) error {
 		return err
 	}
 	to := paths.Access(p.Project.Slug)
-	request, err := requestOf(web.FormValue(c, "subject"), web.FormValue(c, "tools"))
+	var request grants.Request
+	subject, err := a.subject(c, web.FormValue(c, "subject"))
+	if err == nil {
+		request, err = requestOf(subject, web.FormValue(c, "tools"))
+	}
 	if err == nil {
 		_, err = a.Grants.Add(c.UserContext(), p.Project.ID, request)
 	}

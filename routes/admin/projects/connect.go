@@ -24,36 +24,50 @@ import (
 	"mcpgateway/web"
 )
 
-// Connect serves how clients connect to a project.
-type Connect struct {
-	pages    *admin.ProjectPages
-	endpoint *gateway.Gateway
-	keys     *keys.Store
-	public   *url.URL
+// ConnectOptions are the dependencies of Connect. All are required.
+type ConnectOptions struct {
+	Pages     *admin.ProjectPages
+	Gateway   *gateway.Gateway
+	Keys      *keys.Store
+	Doctor    DoctorRunner
+	Refused   RefusedLog
+	Endpoints Endpoints
+	Public    *url.URL // origin of the endpoints
 }
 
-// NewConnect returns the handler. public is the origin of the endpoints.
-func NewConnect(pages *admin.ProjectPages, endpoint *gateway.Gateway, keys *keys.Store, public *url.URL) *Connect {
-	return &Connect{pages: pages, endpoint: endpoint, keys: keys, public: public}
-}
+// Connect serves how clients connect to a project.
+type Connect struct{ ConnectOptions }
+
+// NewConnect returns the handler.
+func NewConnect(o ConnectOptions) *Connect { return &Connect{o} }
 
 // Show serves GET /admin/projects/:projectSlug/connect. ?check=1 also tests the
 // endpoint.
 func (a *Connect) Show(c *fiber.Ctx) error {
-	p, err := a.pages.Project(c)
+	p, err := a.Pages.Project(c)
 	if err != nil {
 		return err
 	}
+	return a.page(c, p, func(props *views.ConnectProps) {
+		if c.Query("check") != "" {
+			props.Steps = a.check(c.UserContext(), p)
+		}
+	})
+}
+
+// page renders the page of a project after fill has completed it.
+func (a *Connect) page(c *fiber.Ctx, p *toolset.Snapshot, fill func(*views.ConnectProps)) error {
 	usable, err := a.usableKeys(c.UserContext(), p.Project.ID)
 	if err != nil {
 		return err
 	}
-	props := connectProps(p, a.public.JoinPath("/v1/mcp", p.Project.Slug).String())
-	props.Frame, props.Project, props.Keys = a.pages.ProjectFrame(c, p, layout.TabConnect, "Connect"), a.pages.Head(p, layout.TabConnect), usable
+	props := connectProps(p, a.Public.JoinPath("/v1/mcp", p.Project.Slug).String())
+	props.Frame, props.Project, props.Keys = a.Pages.ProjectFrame(c, p, layout.TabConnect, "Connect"), a.Pages.Head(p, layout.TabConnect), usable
 	admin.ChooseClient(c, props.Snippets)
-	if c.Query("check") != "" {
-		props.Steps = a.check(c.UserContext(), p)
+	if err := a.diagnosis(c, p, &props); err != nil {
+		return err
 	}
+	fill(&props)
 	return web.Render(c, views.Connect(props))
 }
 
@@ -77,7 +91,7 @@ func remote(p *toolset.Snapshot, endpoint string) install.Remote {
 }
 
 func (a *Connect) usableKeys(ctx context.Context, projectID string) (usable int, err error) {
-	keys, err := a.keys.List(ctx, projectID)
+	keys, err := a.Keys.List(ctx, projectID)
 	for _, k := range keys {
 		if k.RevokedAt == nil && (k.ExpiresAt == nil || k.ExpiresAt.After(time.Now())) {
 			usable++
@@ -100,7 +114,7 @@ func (a *Connect) check(ctx context.Context, p *toolset.Snapshot) []views.CheckS
 	client := &gateway.Client{Version: gateway.VersionLatestHandshake}
 	hello := []byte(`{"protocolVersion":"` + gateway.VersionLatestHandshake + `","capabilities":{},"clientInfo":{"name":"check","version":"1"}}`)
 	steps := []views.CheckStep{timed("initialize", func() (string, error) {
-		_, err := a.endpoint.Handle(ctx, p, client, "initialize", hello, nil)
+		_, err := a.Gateway.Handle(ctx, p, client, "initialize", hello, nil)
 		return "", err
 	})}
 	if steps[0].OK {
@@ -110,7 +124,7 @@ func (a *Connect) check(ctx context.Context, p *toolset.Snapshot) []views.CheckS
 		}))
 	}
 	for _, server := range p.Servers {
-		state, problem := a.pages.Health.StateOf(server)
+		state, problem := a.Pages.Health.StateOf(server)
 		switch state.Kind {
 		case views.StateOff:
 		case views.StateOK:
@@ -140,7 +154,7 @@ func timed(name string, do func() (string, error)) views.CheckStep {
 func (a *Connect) countTools(ctx context.Context, p *toolset.Snapshot, client *gateway.Client) (n int, err error) {
 	params := []byte("{}")
 	for range maxCheckPages {
-		answer, err := a.endpoint.Handle(ctx, p, client, "tools/list", params, nil)
+		answer, err := a.Gateway.Handle(ctx, p, client, "tools/list", params, nil)
 		if err != nil {
 			return n, err
 		}

@@ -53,9 +53,10 @@ func formOf(p *toolset.Snapshot) views.ProjectForm {
 		Name: row.Name, Description: row.Description, AuthMode: string(row.AuthMode),
 		ToolExposure: string(row.ToolExposure), ToolNameLimit: strconv.Itoa(row.ToolNameLimit),
 		PerSecond: strconv.FormatFloat(row.RatePerSecond, 'f', -1, 64), Burst: strconv.Itoa(row.RateBurst), Limits: limitsOf(row), RecordPayloads: row.RecordPayloads,
+		Calls: strconv.Itoa(row.RetentionCalls), Payloads: strconv.Itoa(row.RetentionPayloads), Runs: strconv.Itoa(row.RetentionRuns),
 		SecretRefs: strings.Join(row.SecretRefs, "\n"),
 		ToolNames:  string(row.ToolNames), Instructions: row.Instructions, Icon: row.Icon, WebsiteURL: row.WebsiteURL,
-		ValidateArguments: row.ValidateArguments, ServerCard: row.ServerCard, Published: row.Published,
+		ValidateArguments: row.ValidateArguments, ResultLimit: strconv.FormatInt(row.ResultLimit, 10), ServerCard: row.ServerCard, Published: row.Published,
 	}
 }
 
@@ -121,6 +122,8 @@ func confirmed(p *toolset.Snapshot, form views.ProjectForm) error {
 func postedForm(c *fiber.Ctx, stored views.ProjectForm) views.ProjectForm {
 	form := enteredForm(c)
 	form.ToolNames = cmp.Or(form.ToolNames, stored.ToolNames)
+	form.Calls, form.Payloads, form.Runs = cmp.Or(form.Calls, stored.Calls), cmp.Or(form.Payloads, stored.Payloads), cmp.Or(form.Runs, stored.Runs)
+	form.ResultLimit = cmp.Or(form.ResultLimit, stored.ResultLimit)
 	if reach.Of(c.UserContext()).AdministersAll() {
 		return form
 	}
@@ -156,6 +159,11 @@ func leaveOut(c *fiber.Ctx, d *declaration.Project) {
 	if !sent("recordPayloads") {
 		d.RecordPayloads = nil
 	}
+	for name, given := range map[string]**int64{"retention.calls": &d.Retention.Calls, "retention.payloads": &d.Retention.Payloads, "retention.runs": &d.Retention.Runs} {
+		if !sent(name) {
+			*given = nil
+		}
+	}
 	if !sent("serverCard") {
 		d.ServerCard = nil
 	}
@@ -172,10 +180,11 @@ func enteredForm(c *fiber.Ctx) views.ProjectForm {
 		Name: strings.TrimSpace(web.FormValue(c, "name")), Description: strings.TrimSpace(web.FormValue(c, "description")), AuthMode: web.FormValue(c, "authMode"),
 		ToolExposure: web.FormValue(c, "toolExposure"), ToolNameLimit: web.FormValue(c, "toolNameLimit"),
 		PerSecond: web.FormValue(c, "rateLimit.perSecond"), Burst: web.FormValue(c, "rateLimit.burst"), Limits: postedLimits(c), Understood: web.FormValue(c, "understood") != "", RecordPayloads: web.FormValue(c, "recordPayloads") != "",
+		Calls: web.FormValue(c, "retention.calls"), Payloads: web.FormValue(c, "retention.payloads"), Runs: web.FormValue(c, "retention.runs"),
 		SecretRefs: strings.Join(strings.Fields(web.FormValue(c, "secretRefs")), "\n"),
 		ToolNames:  web.FormValue(c, "toolNames"), Instructions: strings.TrimSpace(strings.ReplaceAll(web.FormValue(c, "instructions"), "\r\n", "\n")),
 		Icon: strings.TrimSpace(web.FormValue(c, "icon")), WebsiteURL: strings.TrimSpace(web.FormValue(c, "websiteUrl")),
-		ValidateArguments: web.FormValue(c, "validateArguments") != "", ServerCard: web.FormValue(c, "serverCard") != "",
+		ValidateArguments: web.FormValue(c, "validateArguments") != "", ResultLimit: web.FormValue(c, "resultLimit"), ServerCard: web.FormValue(c, "serverCard") != "",
 		Published: web.FormValue(c, "published") != "",
 	}
 }
@@ -188,11 +197,14 @@ func settingsOf(stored, entered views.ProjectForm) []frame.Entry {
 		frame.NewEntry("Calls per second and key", stored.PerSecond, entered.PerSecond), frame.NewEntry("Burst", stored.Burst, entered.Burst),
 		frame.NewEntry("Limits for tools", views.LimitWords(stored.Limits), views.LimitWords(entered.Limits)),
 		frame.NewEntry("Record arguments and results", views.OnOff(stored.RecordPayloads), views.OnOff(entered.RecordPayloads)),
+		frame.NewEntry("Days to keep calls", stored.Calls, entered.Calls), frame.NewEntry("Days to keep arguments and results", stored.Payloads, entered.Payloads),
+		frame.NewEntry("Code Mode runs to keep", stored.Runs, entered.Runs),
 		frame.NewEntry("Instructions for models", stored.Instructions, entered.Instructions), frame.NewEntry("Website", stored.WebsiteURL, entered.WebsiteURL),
 		frame.NewEntry("Icon", stored.Icon, entered.Icon), frame.NewEntry("Server Card", views.OnOff(stored.ServerCard), views.OnOff(entered.ServerCard)),
 		frame.NewEntry("In the catalog", views.OnOff(stored.Published), views.OnOff(entered.Published)),
 		frame.NewEntry("Tool names", stored.ToolNames, entered.ToolNames),
 		frame.NewEntry("Check arguments before calls", views.OnOff(stored.ValidateArguments), views.OnOff(entered.ValidateArguments)),
+		frame.NewEntry("Maximum result (bytes)", stored.ResultLimit, entered.ResultLimit),
 		frame.NewEntry("References for maintainers", stored.SecretRefs, entered.SecretRefs),
 	}
 }
@@ -219,8 +231,9 @@ func declarationOf(f views.ProjectForm) (*declaration.Project, error) {
 		Name: &f.Name, Description: &f.Description, AuthMode: new(models.AuthMode(f.AuthMode)),
 		ToolExposure: new(models.ToolExposure(f.ToolExposure)), ToolNameLimit: whole("toolNameLimit", f.ToolNameLimit),
 		RatePerSecond: &rate, RateBurst: whole("rateLimit.burst", f.Burst), Limits: declaredLimits(f.Limits, wrong), RecordPayloads: &f.RecordPayloads,
+		Retention:  declaration.Retention{Calls: whole("retention.calls", f.Calls), Payloads: whole("retention.payloads", f.Payloads), Runs: whole("retention.runs", f.Runs)},
 		SecretRefs: new(strings.Fields(f.SecretRefs)),
-		ToolNames:  new(models.ToolNames(f.ToolNames)), ValidateArguments: &f.ValidateArguments,
+		ToolNames:  new(models.ToolNames(f.ToolNames)), ValidateArguments: &f.ValidateArguments, ResultLimit: whole("resultLimit", f.ResultLimit),
 		Identity: declaration.Identity{Instructions: &f.Instructions, Icon: &f.Icon, WebsiteURL: &f.WebsiteURL, ServerCard: &f.ServerCard, Published: &f.Published},
 	}
 	if len(wrong) > 0 {

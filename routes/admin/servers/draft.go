@@ -199,6 +199,10 @@ func draftSettings(d *declaration.Server) (words []string) {
 	if d.TaskTimeoutMS != nil {
 		words = append(words, "Task timeout: "+ui.Seconds(*d.TaskTimeoutMS)+" s")
 	}
+	say(d.ResultLimit != nil && *d.ResultLimit == 0, "Answers without a limit")
+	if d.ResultLimit != nil && *d.ResultLimit > 0 {
+		words = append(words, "Maximum result: "+ui.Count(int(*d.ResultLimit))+" bytes")
+	}
 	say(d.SessionMode != nil && *d.SessionMode == models.SessionPerClient, "One session per client")
 	say(d.DefinitionPolicy != nil && *d.DefinitionPolicy == models.PolicyApprove, "New and changed tools stay off until approved")
 	say(d.Connection != nil && *d.Connection == models.ConnectionPersonal, "Everyone uses their own account")

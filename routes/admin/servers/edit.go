@@ -52,7 +52,7 @@ func fillEdit(props *views.EditProps, s models.Server) {
 	if props.Errors == nil {
 		props.Alias, props.URL, props.Transport, props.Timeout = s.Alias, s.URL, string(s.Transport), ui.Seconds(s.TimeoutMS)
 		props.ProtocolVersion, props.TaskTimeout = s.ProtocolVersion, ui.Seconds(s.TaskTimeoutMS)
-		props.MaxConcurrent = strconv.FormatInt(s.MaxConcurrent, 10)
+		props.MaxConcurrent, props.ResultLimit = strconv.FormatInt(s.MaxConcurrent, 10), resultLimitOf(&s)
 		props.SessionMode, props.DefinitionPolicy = string(s.SessionMode), string(s.DefinitionPolicy)
 	}
 	if props.CredentialErrors == nil {
@@ -110,6 +110,10 @@ func behaviourTyped(c *fiber.Ctx, stored *models.Server) (views.EditProps, *decl
 	}
 	props.ProtocolVersion = cmp.Or(web.FormValue(c, "protocolVersion"), stored.ProtocolVersion)
 	props.TaskTimeout = cmp.Or(web.FormValue(c, "taskTimeout"), ui.Seconds(stored.TaskTimeoutMS))
+	props.ResultLimit = resultLimitOf(stored)
+	if c.Request().PostArgs().Has("resultLimit") {
+		props.ResultLimit = strings.TrimSpace(web.FormValue(c, "resultLimit"))
+	}
 	ms, ok := readSeconds(props.Timeout)
 	taskMS, taskOK := readSeconds(props.TaskTimeout)
 	concurrent, wrong := strconv.ParseInt(props.MaxConcurrent, 10, 64)
@@ -121,6 +125,8 @@ func behaviourTyped(c *fiber.Ctx, stored *models.Server) (views.EditProps, *decl
 	if stored.IsProgram() {
 		ofProgram(d)
 	}
+	var unlimited error
+	d.ResultLimit, unlimited = readResultLimit(props.ResultLimit)
 	switch {
 	case !ok:
 		return props, d, fault.Validation(map[string]string{"timeout": "enter a number of seconds"})
@@ -128,8 +134,31 @@ func behaviourTyped(c *fiber.Ctx, stored *models.Server) (views.EditProps, *decl
 		return props, d, fault.Validation(map[string]string{"taskTimeout": "enter a number of seconds"})
 	case wrong != nil:
 		return props, d, fault.Validation(map[string]string{"maxConcurrent": fmt.Sprintf("enter a number from %d to %d", declaration.MinConcurrent, declaration.MaxConcurrent)})
+	case unlimited != nil:
+		return props, d, unlimited
 	}
 	return props, d, nil
+}
+
+// resultLimitOf returns a server's limit of results for the form: empty means that
+// of the project.
+func resultLimitOf(s *models.Server) string {
+	if s.ResultLimit == nil {
+		return ""
+	}
+	return strconv.FormatInt(*s.ResultLimit, 10)
+}
+
+// readResultLimit parses a limit of results.
+func readResultLimit(text string) (*int64, error) {
+	if text == "" {
+		return new(declaration.ProjectResultLimit), nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return nil, fault.Validation(map[string]string{"resultLimit": fmt.Sprintf("enter a number from 0 to %d, or nothing for the project's limit", declaration.MaxResultLimit)})
+	}
+	return &n, nil
 }
 
 // ofProgram leaves out the settings of a declaration that the form of a program
@@ -149,13 +178,13 @@ func ofProgram(d *declaration.Server) {
 // behaviourOf returns the stored values that the form of connection and behavior
 // can change.
 func behaviourOf(s *models.Server) any {
-	return []any{s.Alias, s.URL, s.URLSecrets, s.Transport, s.TimeoutMS, s.MaxConcurrent, s.SessionMode, s.DefinitionPolicy, s.ProtocolVersion, s.TaskTimeoutMS}
+	return []any{s.Alias, s.URL, s.URLSecrets, s.Transport, s.TimeoutMS, s.MaxConcurrent, s.SessionMode, s.DefinitionPolicy, s.ProtocolVersion, s.TaskTimeoutMS, resultLimitOf(s)}
 }
 
 func behaviourSettings(s *models.Server, entered views.EditProps) []frame.Entry {
 	return []frame.Entry{
 		frame.NewEntry("Alias", s.Alias, entered.Alias), frame.NewEntry("URL", s.URL, entered.URL), frame.NewEntry("Transport", string(s.Transport), entered.Transport),
-		frame.NewEntry("Protocol version", s.ProtocolVersion, entered.ProtocolVersion), frame.NewEntry("Task timeout (seconds)", ui.Seconds(s.TaskTimeoutMS), entered.TaskTimeout),
+		frame.NewEntry("Protocol version", s.ProtocolVersion, entered.ProtocolVersion), frame.NewEntry("Task timeout (seconds)", ui.Seconds(s.TaskTimeoutMS), entered.TaskTimeout), frame.NewEntry("Maximum result (bytes)", resultLimitOf(s), entered.ResultLimit),
 		frame.NewEntry("Timeout (seconds)", ui.Seconds(s.TimeoutMS), entered.Timeout),
 		frame.NewEntry("Maximum concurrent calls", strconv.FormatInt(s.MaxConcurrent, 10), entered.MaxConcurrent), frame.NewEntry("Sessions", string(s.SessionMode), entered.SessionMode),
 		frame.NewEntry("New and changed tools", string(s.DefinitionPolicy), entered.DefinitionPolicy),

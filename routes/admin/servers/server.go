@@ -55,6 +55,18 @@ func (a *Servers) head(p *toolset.Snapshot, server *toolset.Server) views.Head {
 	return views.Head{Slug: p.Project.Slug, Now: now, Row: a.row(p, server, nil, now)}
 }
 
+// resultLimitWords describes a server's limit of results.
+func resultLimitWords(s *models.Server) string {
+	switch {
+	case s.ResultLimit == nil:
+		return "The project's limit"
+	case *s.ResultLimit == 0:
+		return "No limit"
+	default:
+		return ui.Count(int(*s.ResultLimit)) + " bytes"
+	}
+}
+
 // detailOf returns the configuration of a server, without secrets, and what the
 // server reports about itself.
 func detailOf(s *toolset.Server) views.Detail {
@@ -62,6 +74,7 @@ func detailOf(s *toolset.Server) views.Detail {
 	d := views.Detail{
 		Transport: string(config.ShownTransport()), AuthType: string(config.AuthType), AuthBearer: shownSecret(config.AuthBearer),
 		Headers: headersWithValue(config), MissingHeaders: missingHeaders(config), Timeout: ui.Seconds(config.TimeoutMS) + " s", TaskTimeout: ui.Seconds(config.TaskTimeoutMS) + " s", MaxConcurrent: ui.Count(int(config.MaxConcurrent)),
+		ResultLimit:   resultLimitWords(&config),
 		PinnedVersion: strings.TrimPrefix(config.ProtocolVersion, models.ProtocolAuto),
 		SessionMode:   string(config.SessionMode), DefinitionPolicy: string(config.DefinitionPolicy),
 		AllowedTools: config.AllowedTools, DenyTools: config.DenyTools,

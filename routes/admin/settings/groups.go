@@ -20,10 +20,6 @@ import (
 	"mcpgateway/web"
 )
 
-// maxGroupsShown is the maximum number of groups on a page. A search finds the
-// others.
-const maxGroupsShown = 100
-
 // Groups serves the groups of users to administrators.
 type Groups struct {
 	pages  *frame.Pages
@@ -49,7 +45,7 @@ func (a *Groups) List(c *fiber.Ctx) error {
 		if !admin.Mentions(g.Name, text) && !admin.Mentions(g.Claim, text) {
 			continue
 		}
-		if p.Found++; p.Found <= maxGroupsShown {
+		if p.Found++; p.Found <= admin.MaxShown {
 			p.Groups = append(p.Groups, rowOf(g))
 		}
 	}
@@ -93,9 +89,23 @@ func (a *Groups) Update(c *fiber.Ctx) error {
 	return frame.Done(c, a.path(c), "Saved.")
 }
 
-// AddMember serves POST /admin/groups/:id/members.
+// AddMember serves POST /admin/groups/:id/members. The user is given by ID or by
+// email address.
 func (a *Groups) AddMember(c *fiber.Ctx) error {
-	return a.member(c, a.groups.AddMember, "Member added.")
+	return a.member(c, func(ctx context.Context, groupID, person string) error {
+		if strings.Contains(person, "@") {
+			people, err := a.people.List(ctx)
+			if err != nil {
+				return err
+			}
+			found, err := admin.PersonByEmail(people, person)
+			if err != nil {
+				return err
+			}
+			person = found.ID
+		}
+		return a.groups.AddMember(ctx, groupID, person)
+	}, "Member added.")
 }
 
 // RemoveMember serves POST /admin/groups/:id/members/remove.
@@ -160,7 +170,8 @@ func (a *Groups) page(c *fiber.Ctx, form string, failed error) error {
 	if form == "details" {
 		p.Fields = enteredFields(c)
 	}
-	if p.Members, p.Others, err = a.members(c.UserContext(), group.ID); err != nil {
+	p.Query = strings.TrimSpace(c.Query("query"))
+	if err := a.addMembers(c.UserContext(), &p, group.ID); err != nil {
 		return err
 	}
 	p.Frame = a.frame(c, group.Name)
@@ -168,25 +179,42 @@ func (a *Groups) page(c *fiber.Ctx, form string, failed error) error {
 	return web.Render(c, views.Page(p))
 }
 
-// members returns the members of a group, and the enabled users who can be
-// added.
-func (a *Groups) members(ctx context.Context, id string) (shown []views.Member, others []ui.Option, err error) {
-	members, err := a.groups.Members(ctx, id)
+// addMembers sets the members of a group that match the search, and the enabled
+// users who can be added unless there are more than a list shows.
+func (a *Groups) addMembers(ctx context.Context, p *views.PageProps, id string) error {
+	var members []groups.MemberInfo
+	var err error
+	if p.Query == "" {
+		members, p.Found, err = a.groups.FirstMembers(ctx, id, admin.MaxShown)
+	} else {
+		members, err = a.groups.Members(ctx, id)
+	}
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	local := map[string]bool{}
 	for _, m := range members {
 		local[m.UserID] = m.Local
-		shown = append(shown, views.Member{ID: m.UserID, Name: m.Name, Email: m.Email, Local: m.Local, ExpiresAt: m.ExpiresAt})
-	}
-	people, err := a.people.List(ctx)
-	for _, person := range people {
-		if person.DisabledAt == nil && !local[person.ID] {
-			others = append(others, ui.Option{Value: person.ID, Label: ui.Clean(person.Called())})
+		if !admin.Mentions(m.Name, p.Query) && !admin.Mentions(m.Email, p.Query) {
+			continue
+		}
+		if p.Query != "" {
+			p.Found++
+		}
+		if len(p.Members) < admin.MaxShown {
+			p.Members = append(p.Members, views.Member{ID: m.UserID, Name: m.Name, Email: m.Email, Local: m.Local, ExpiresAt: m.ExpiresAt})
 		}
 	}
-	return shown, others, err
+	people, few, err := a.people.ListUpTo(ctx, admin.MaxShown)
+	if p.Many = !few; err != nil || p.Many {
+		return err
+	}
+	for _, person := range people {
+		if person.DisabledAt == nil && !local[person.ID] {
+			p.Others = append(p.Others, ui.Option{Value: person.ID, Label: ui.Clean(person.Called())})
+		}
+	}
+	return err
 }
 
 func rowOf(g groups.Group) views.Row {

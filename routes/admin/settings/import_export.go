@@ -86,7 +86,7 @@ func planOf(plan projects.Plan, d *declaration.File) *views.ImportPlan {
 			continue
 		}
 		shown.Changes = append(shown.Changes, views.ImportChange{
-			Action: string(change.Action), Project: change.Project, Server: change.Server, Toolset: change.Toolset, Group: change.Group, Fields: change.Fields,
+			Action: string(change.Action), Project: change.Project, Server: change.Server, Toolset: change.Toolset, Recipe: change.Recipe, Group: change.Group, Fields: change.Fields,
 		})
 	}
 	return shown

@@ -14,6 +14,7 @@ import (
 	"mcpgateway/services/access/factors"
 	"mcpgateway/services/access/groups"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/invitations"
 	"mcpgateway/services/secrets"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
@@ -23,18 +24,16 @@ import (
 	"mcpgateway/web/guard"
 )
 
-// maxPeopleShown is the maximum number of users on a page. A search finds the others.
-const maxPeopleShown = 100
-
 // PeopleOptions configure the pages of user accounts.
 type PeopleOptions struct {
 	Pages    *frame.Pages
 	People   *access.Users
 	Groups   *groups.Store
 	Factors  *factors.Store
+	Links    *invitations.Links
 	Provider string           // name of the identity provider; empty without one
-	Public   *url.URL         // origin of invite links
-	Seal     *secrets.KeyRing // encrypts invite links for the page that shows them
+	Public   *url.URL         // origin of links
+	Seal     *secrets.KeyRing // encrypts links for the page that shows them
 	Now      func() time.Time
 }
 
@@ -71,7 +70,7 @@ func (a *People) List(c *fiber.Ctx) error {
 		if !admin.Mentions(person.Email, text) && !admin.Mentions(person.Name, text) {
 			continue
 		}
-		if p.Found++; p.Found <= maxPeopleShown {
+		if p.Found++; p.Found <= admin.MaxShown {
 			p.People = append(p.People, a.row(c, person, invites, owners[person.ID]))
 		}
 	}
@@ -80,34 +79,61 @@ func (a *People) List(c *fiber.Ctx) error {
 
 // New serves GET /admin/people/invite.
 func (a *People) New(c *fiber.Ctx) error {
-	return a.newForm(c, views.PersonNewProps{Role: string(models.RoleViewer)}, nil)
+	return a.newForm(c, views.PersonNewProps{Role: string(models.RoleViewer), Mail: true}, nil)
 }
 
 // Create serves POST /admin/people. The page of the user shows the invite link.
 func (a *People) Create(c *fiber.Ctx) error {
 	form := access.NewUser{Email: web.FormValue(c, "email"), Name: web.FormValue(c, "name"), Role: models.Role(web.FormValue(c, "role"))}
-	person, token, err := a.people.Invite(c.UserContext(), form)
+	created, err := a.Links.Invite(c.UserContext(), form, a.mailed(c))
 	if err != nil {
-		return a.newForm(c, views.PersonNewProps{Email: form.Email, Name: form.Name, Role: string(form.Role)}, err)
+		return a.newForm(c, views.PersonNewProps{Email: form.Email, Name: form.Name, Role: string(form.Role), Mail: a.mailed(c)}, err)
 	}
-	return a.invited(c, person.ID, token, person.Email+" invited.")
+	return a.created(c, created, created.User.Email+" invited.")
 }
 
 // Invite serves POST /admin/people/:id/invite. It replaces the invite link of a
 // user who has not joined.
 func (a *People) Invite(c *fiber.Ctx) error {
-	token, err := a.people.RenewInvite(c.UserContext(), c.Params("id"))
+	created, err := a.Links.Renew(c.UserContext(), c.Params("id"), a.mailed(c))
 	if err != nil {
 		return frame.Failed(c, a.path(c), err)
 	}
-	return a.invited(c, c.Params("id"), token, "Link created. The old one no longer works.")
+	return a.created(c, created, "Link created. The old one no longer works.")
 }
 
-// invited redirects to the page of a user, which shows the invite link.
-func (a *People) invited(c *fiber.Ctx, id string, token secrets.Value, message string) error {
-	to := paths.Person(id)
-	if err := frame.PutOnce(c, a.Seal, a.now(), to, token); err != nil {
+// Reset serves POST /admin/people/:id/reset. The page of the user shows the link.
+func (a *People) Reset(c *fiber.Ctx) error {
+	created, err := a.Links.Reset(c.UserContext(), c.Params("id"), a.mailed(c))
+	if err != nil {
+		return frame.Failed(c, a.path(c), err)
+	}
+	return a.created(c, created, "Reset link created.")
+}
+
+// mailed reports whether the form requests that the link be sent.
+func (a *People) mailed(c *fiber.Ctx) bool {
+	return a.Links.MailOn() && web.FormValue(c, "mail") == "1"
+}
+
+// newLink is a new link for the page of its user.
+type newLink struct {
+	Token  string `json:"token"`
+	Mailed bool   `json:"mailed"`
+}
+
+// created redirects to the page of a user, which shows the new link.
+func (a *People) created(c *fiber.Ctx, link invitations.Created, message string) error {
+	to := paths.Person(link.User.ID)
+	if err := frame.PutOnceWith(c, a.Seal, a.now(), to, newLink{Token: link.Token.Reveal(), Mailed: link.Mailed}); err != nil {
 		return err
+	}
+	if link.Problem != "" {
+		frame.PutFlash(c, layout.Flash{Tone: "warn", Text: message + " It wasn't sent: " + link.Problem + ". Copy the link instead."})
+		return c.Redirect(to, fiber.StatusSeeOther)
+	}
+	if link.Mailed {
+		message += " Sent to " + link.User.Email + "."
 	}
 	return frame.Done(c, to, message)
 }
@@ -138,12 +164,6 @@ type personDetails struct {
 }
 
 func detailsOf(p access.User) personDetails { return personDetails{p.Name, p.Role} }
-
-// SetPassword serves POST /admin/people/:id/password.
-func (a *People) SetPassword(c *fiber.Ctx) error {
-	err := a.people.ResetPassword(c.UserContext(), c.Params("id"), frame.FormSecret(c, "password"))
-	return a.done(c, "password", err, "Password set.")
-}
 
 // Disable serves POST /admin/people/:id/disable.
 func (a *People) Disable(c *fiber.Ctx) error {
@@ -219,8 +239,9 @@ func (a *People) page(c *fiber.Ctx, form string, failed error) error {
 	if p.Groups, err = a.groupsOf(c, person.ID); err != nil {
 		return err
 	}
-	if token := frame.Once(c, a.Seal, a.now()); token != "" && p.Row.InvitedUntil != nil {
-		p.Link = a.Public.JoinPath(paths.Join(token)).String()
+	p.Mail = a.Links.MailOn()
+	if err := a.showLink(c, &p); err != nil {
+		return err
 	}
 	if form == "details" {
 		p.Row.Name, p.Row.Role = web.FormValue(c, "name"), web.FormValue(c, "role")
@@ -228,6 +249,33 @@ func (a *People) page(c *fiber.Ctx, form string, failed error) error {
 	p.Frame = a.pages.Frame(c, person.Called(), layout.SectionPeople)
 	p.Crumbs = []layout.Crumb{{Label: "People", URL: paths.People}, {Label: p.Row.Called()}}
 	return web.Render(c, views.Person(p))
+}
+
+// LinkDone serves POST /admin/people/:id/done. The page shows the new link no more.
+func (a *People) LinkDone(c *fiber.Ctx) error {
+	frame.DropOnce(c, a.now(), a.path(c))
+	return c.Redirect(a.path(c), fiber.StatusSeeOther)
+}
+
+// showLink adds the state of the user's link to the page, and the link right after
+// it was created.
+func (a *People) showLink(c *fiber.Ctx, p *views.PersonProps) error {
+	resets, err := a.people.PendingResets(c.UserContext())
+	if err != nil {
+		return err
+	}
+	if until, pending := resets[p.Row.ID]; pending {
+		p.ResetUntil = &until
+	}
+	var link newLink
+	switch {
+	case !frame.OnceWith(c, a.Seal, a.now(), &link):
+	case p.Row.InvitedUntil != nil:
+		p.Link, p.Mailed = a.Public.JoinPath(paths.Join(link.Token)).String(), link.Mailed
+	case p.ResetUntil != nil:
+		p.Link, p.Mailed = a.Public.JoinPath(paths.Reset(link.Token)).String(), link.Mailed
+	}
+	return nil
 }
 
 // groupsOf returns the groups of a user for the page.
@@ -267,7 +315,7 @@ func (a *People) newForm(c *fiber.Ctx, p views.PersonNewProps, failed error) (er
 	}
 	p.Frame = a.pages.Frame(c, "Invite", layout.SectionPeople)
 	p.Crumbs = []layout.Crumb{{Label: "People", URL: paths.People}, {Label: "Invite"}}
-	p.Provider = a.Provider
+	p.Provider, p.MailOn = a.Provider, a.Links.MailOn()
 	return web.Render(c, views.PersonNew(p))
 }
 

@@ -3,7 +3,10 @@
 package settings
 
 import (
+	"context"
+	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,10 +15,13 @@ import (
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/config"
 	"mcpgateway/services/declaration"
+	"mcpgateway/services/fault"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
 // staleAfter is the age of the last received change feed state above which the page
@@ -28,6 +34,8 @@ type RuntimeInfo struct {
 	Database string // its kind
 	Config   *config.Config
 	Fresh    func() time.Time // returns the last time at which this process was caught up
+	// TestMail sends a test message to an address.
+	TestMail func(ctx context.Context, to string) error
 }
 
 // Settings serves the page with the configuration of the gateway.
@@ -48,8 +56,37 @@ func (s *Settings) Show(c *fiber.Ctx) error {
 	p := admin.SettingsProps{
 		Frame: s.pages.Frame(c, "Settings", layout.SectionSettings), Fresh: now.Sub(fresh) < staleAfter, Since: ui.Ago(now, fresh),
 		Groups: []admin.SettingsGroup{s.program(freshness(fresh, now)), s.signIn(), s.egress(), s.limits()},
+		Mail:   s.mail(), MailOn: !s.facts.Config.Mail.IsZero(),
 	}
 	return web.Render(c, admin.Settings(p))
+}
+
+// TestMail serves POST /admin/settings/test-mail: it sends a message to the
+// signed-in user.
+func (s *Settings) TestMail(c *fiber.Ctx) error {
+	user := guard.UserOf(c)
+	if user == nil || user.Email == "" {
+		return frame.Failed(c, paths.Settings, fault.Conflict("Your account has no email address."))
+	}
+	if err := s.facts.TestMail(c.UserContext(), user.Email); err != nil {
+		return frame.Failed(c, paths.Settings, err)
+	}
+	return frame.Done(c, paths.Settings, "Test message sent to "+user.Email+".")
+}
+
+func (s *Settings) mail() []ui.Fact {
+	server := s.facts.Config.Mail
+	if server.IsZero() {
+		return []ui.Fact{{Label: "Server", Value: "None"}, {Label: "Set by", Value: "GATEWAY_SMTP_URL", Mono: true}}
+	}
+	to := "All administrators"
+	if list := s.facts.Config.AlertEmail; len(list) > 0 {
+		to = strings.Join(list, ", ")
+	}
+	return []ui.Fact{
+		{Label: "Server", Value: net.JoinHostPort(server.Host, strconv.Itoa(server.Port)), Mono: true},
+		{Label: "Sender", Value: server.From}, {Label: "Alerts go to", Value: to},
+	}
 }
 
 // freshness describes whether this process is caught up with changes.

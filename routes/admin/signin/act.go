@@ -20,7 +20,7 @@ var acts = map[string]ui.Act{
 	"revoke":        {Generic: "revoke a key", Button: "revoke key"},
 	"people":        {Verb: "invite", Generic: "invite a person", Button: "invite"},
 	"invite":        {Generic: "create an invite link", Button: "create link"},
-	"password":      {Generic: "set a password", Button: "set password"},
+	"reset":         {Generic: "create a reset link", Button: "create link"},
 	"disable":       {Generic: "block a person", Button: "block"},
 	"credentials":   {Generic: "change stored credentials", Button: "save"},
 	"client":        {Generic: "change an OAuth client", Button: "save"},

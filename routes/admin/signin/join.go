@@ -30,8 +30,8 @@ func NewJoin(pages *frame.Pages, people *access.Users, guards *guard.Guards, sso
 	return &Join{pages: pages, people: people, guards: guards, sso: sso}
 }
 
-// Show serves GET /invite/:token. It returns NOT_FOUND for a link that was used or
-// has expired.
+// Show serves GET /invite/:token. It responds with 410 if the link was used
+// or has expired, and with 404 to an unknown one.
 func (j *Join) Show(c *fiber.Ctx) error { return j.form(c, "", nil) }
 
 // Accept serves POST /invite/:token and signs the user in.
@@ -46,7 +46,7 @@ func (j *Join) Accept(c *fiber.Ctx) error {
 	if err != nil {
 		errors := refused(c, err)
 		if errors == nil {
-			return err
+			return deadLink(c, j.pages, err)
 		}
 		return j.form(c, name, errors)
 	}
@@ -57,7 +57,7 @@ func (j *Join) Accept(c *fiber.Ctx) error {
 func (j *Join) form(c *fiber.Ctx, name string, errors map[string]string) error {
 	found, err := j.people.Invitation(c.UserContext(), tokenOf(c))
 	if err != nil {
-		return err
+		return deadLink(c, j.pages, err)
 	}
 	p := admin.JoinProps{Token: tokenOf(c).Reveal(), Email: found.User.Email, Name: name, Role: string(found.User.Role), Errors: errors}
 	if errors == nil {

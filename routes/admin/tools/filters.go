@@ -9,7 +9,7 @@ import (
 
 	"mcpgateway/services/activity/traffic"
 	"mcpgateway/services/query"
-	"mcpgateway/services/toolsearch"
+	"mcpgateway/services/toolsearch/literal"
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/paths"
 )
@@ -120,7 +120,7 @@ func searched(all []*toolset.Tool, text string) ([]*toolset.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return toolsearch.Filter(all, q), nil
+	return literal.Filter(all, q), nil
 }
 
 // uses are the uses of a project's tools.
@@ -147,7 +147,7 @@ func shown(t *toolset.Tool, show string, u uses) bool {
 	case showUnused:
 		return t.Hidden == toolset.Visible && u.of(t).Last.IsZero()
 	}
-	return toolsearch.StateOf(t) == show
+	return literal.StateOf(t) == show
 }
 
 // matching returns the tools that match the filters, in the order of the snapshot.
@@ -169,7 +169,7 @@ func sortTools(tools []*toolset.Tool, f filters, u uses) {
 			return cmp.Compare(rank(order, string(a.Access)), rank(order, string(b.Access)))
 		case sortState:
 			order := []string{"approve", "on", "off"}
-			return cmp.Compare(rank(order, toolsearch.StateOf(a)), rank(order, toolsearch.StateOf(b)))
+			return cmp.Compare(rank(order, literal.StateOf(a)), rank(order, literal.StateOf(b)))
 		case sortUsed:
 			return u.of(a).Last.Compare(u.of(b).Last)
 		}

@@ -137,6 +137,9 @@ func (a *Tools) groupOf(l *list, g group, from, to int) views.Group {
 	}
 	server := l.project.Server(g.alias)
 	out.ServerURL = paths.Server(l.slug(), server.Config.ID)
+	if server.IsGateway {
+		out.ServerURL = paths.Recipes(l.slug())
+	}
 	out.Closed = slices.Contains(l.closed, g.alias)
 	toggled := l.with(func(f *filters) {
 		if out.Closed {

@@ -10,7 +10,7 @@ import (
 
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/activity/traffic"
-	"mcpgateway/services/toolsearch"
+	"mcpgateway/services/toolsearch/literal"
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin/tools"
 	"mcpgateway/views/layout"
@@ -126,7 +126,7 @@ func (a *Tools) fill(p *views.ListProps, l *list) {
 func counted(tools []*toolset.Tool) (n views.Counts) {
 	n.All = len(tools)
 	for _, t := range tools {
-		switch toolsearch.StateOf(t) {
+		switch literal.StateOf(t) {
 		case "on":
 			n.On++
 		case "approve":

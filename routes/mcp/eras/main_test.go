@@ -3,23 +3,16 @@ package eras_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
-	"mcpgateway/services/sandbox"
+	"mcpgateway/services/sandbox/sandboxtest"
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// TestMain is also the main function of the processes that run submitted code.
-func TestMain(m *testing.M) {
-	if sandbox.IsWorker(os.Args) {
-		os.Exit(sandbox.WorkerMain())
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { sandboxtest.Main(m) }
 
 // gateway is an application with an open project p.
 type gateway struct {

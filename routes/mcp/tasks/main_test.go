@@ -5,23 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"mcpgateway/routes/routestest"
-	"mcpgateway/services/sandbox"
+	"mcpgateway/services/sandbox/sandboxtest"
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// TestMain is also the main function of the processes that run submitted code.
-func TestMain(m *testing.M) {
-	if sandbox.IsWorker(os.Args) {
-		os.Exit(sandbox.WorkerMain())
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { sandboxtest.Main(m) }
 
 const (
 	handshake = "2025-11-25"

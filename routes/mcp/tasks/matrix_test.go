@@ -53,7 +53,7 @@ func TestRequiredBecomesUsable(t *testing.T) {
 	old, modern := w.client(t, handshake, forms), w.client(t, stateless, `{}`)
 	for name, c := range map[string]*routestest.Client{"C25": old, "C26": modern} {
 		list := send(t, c, "tools/list", `{}`)
-		if strings.Contains(list, "required\"") || strings.Count(list, `"taskSupport":"optional"`) != 4 {
+		if strings.Contains(list, `"taskSupport":"required"`) || strings.Count(list, `"taskSupport":"optional"`) != 4 {
 			t.Errorf("%s: %s", name, list)
 		}
 	}

@@ -27,6 +27,7 @@ const (
 	MaxPerAccount        = 100 // to one account from all addresses
 	MaxPerDevice         = 10  // to one account in a browser that signed in to it before
 	MaxStepUpsPerSession = 10
+	MaxLinksPerUser      = 10 // links to set a password, created by administrators
 )
 
 // Maximum codes of a second factor, wrong ones included, within Window. A correct
@@ -95,6 +96,11 @@ func OfAddress(ip string) Limit { return Limit{subject: addressSubject(ip), max:
 // don't count for it.
 func OfStepUp(sessionID string) Limit {
 	return Limit{subject: "session:" + sessionID, max: MaxStepUpsPerSession, restarts: true}
+}
+
+// OfLinks returns the limit of new links to set the password of a user.
+func OfLinks(userID string) Limit {
+	return Limit{subject: "links:" + userID, max: MaxLinksPerUser}
 }
 
 // accountSubject returns the limit key of an account. It is a hash, because

@@ -92,7 +92,11 @@ func (s *Store) counted(ctx context.Context, rows []models.Group) ([]Group, erro
 		GroupID string
 		People  int
 	}
-	err := s.counting(s.db.WithContext(ctx).Model(&models.GroupMember{})).
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = row.ID
+	}
+	err := s.counting(s.db.WithContext(ctx).Model(&models.GroupMember{})).Where("group_id IN ?", ids).
 		Select("group_id, COUNT(DISTINCT user_id) AS people").Group("group_id").Scan(&counts).Error
 	if err != nil {
 		return nil, fault.Internal(err)

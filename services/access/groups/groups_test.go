@@ -201,6 +201,33 @@ func TestClaimsExpireInTheIndex(t *testing.T) {
 	}
 }
 
+// TestFirstMembers checks that FirstMembers has the first members of Members, also local
+// members that a claim names too, and counts all.
+func TestFirstMembers(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		g := w.create(t, "Engineering", "eng", "")
+		for _, id := range []string{"cleo", "ada", "bob"} {
+			w.user(t, id)
+			check(t, w.AddMember(t.Context(), g.ID, id))
+		}
+		check(t, w.Replace(t.Context(), "ada", groups.Report{Values: []string{"eng"}}))
+		check(t, w.Replace(t.Context(), "bob", groups.Report{Values: []string{"eng"}}))
+		all, err := w.Members(t.Context(), g.ID)
+		if err != nil || len(all) != 3 {
+			t.Fatalf("members %+v, %v", all, err)
+		}
+		for limit := 1; limit <= len(all)+1; limit++ {
+			first, total, err := w.FirstMembers(t.Context(), g.ID, limit)
+			if err != nil || total != len(all) {
+				t.Errorf("limit %d: %d in total, %v", limit, total, err)
+			}
+			if diff := cmp.Diff(all[:min(limit, len(all))], first); diff != "" {
+				t.Errorf("limit %d (-want +got):\n%s", limit, diff)
+			}
+		}
+	})
+}
+
 func TestGroupFields(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.create(t, "Engineering", "eng", "")

@@ -43,24 +43,38 @@ type row struct {
 // Members returns the members of a group, sorted by email address and name,
 // including those whose membership has expired.
 func (s *Store) Members(ctx context.Context, groupID string) ([]MemberInfo, error) {
-	rows, err := s.rows(ctx, "m.group_id = ?", groupID)
-	if err != nil {
-		return nil, err
+	rows, err := s.rows(s.db.WithContext(ctx).Where("m.group_id = ?", groupID))
+	return s.members(rows), err
+}
+
+// FirstMembers returns the first members of Members, at most limit, and the number of
+// all.
+func (s *Store) FirstMembers(ctx context.Context, groupID string, limit int) ([]MemberInfo, int, error) {
+	db := s.db.WithContext(ctx)
+	var total int64
+	if err := db.Model(&models.GroupMember{}).Where("group_id = ?", groupID).Distinct("user_id").Count(&total).Error; err != nil {
+		return nil, 0, fault.Internal(err)
 	}
-	var out []MemberInfo
+	rows, err := s.rows(db.Where("m.group_id = ?", groupID).Limit(2 * limit)) // a user has at most two
+	first := s.members(rows)
+	return first[:min(limit, len(first))], int(total), err
+}
+
+// members returns the members with the rows of one group.
+func (s *Store) members(rows []row) (out []MemberInfo) {
 	for _, r := range rows {
 		if n := len(out); n == 0 || out[n-1].UserID != r.UserID {
 			out = append(out, MemberInfo{UserID: r.UserID, Email: r.Email, Name: r.UserName})
 		}
 		s.add(&out[len(out)-1], r)
 	}
-	return out, nil
+	return out
 }
 
 // Of returns the groups of a user, sorted by name, including those whose
 // membership has expired.
 func (s *Store) Of(ctx context.Context, userID string) ([]GroupOf, error) {
-	rows, err := s.rows(ctx, "m.user_id = ?", userID)
+	rows, err := s.rows(s.db.WithContext(ctx).Where("m.user_id = ?", userID))
 	if err != nil {
 		return nil, err
 	}
@@ -77,13 +91,13 @@ func (s *Store) Of(ctx context.Context, userID string) ([]GroupOf, error) {
 	return out, nil
 }
 
-// rows returns the memberships that match a condition. Those of one user in one
-// group are adjacent.
-func (s *Store) rows(ctx context.Context, where string, arg any) ([]row, error) {
+// rows returns the memberships that a query selects. Those of one user in one group
+// are adjacent.
+func (s *Store) rows(query *gorm.DB) ([]row, error) {
 	var rows []row
-	err := s.db.WithContext(ctx).Table("group_members AS m").Joins(`JOIN "groups" AS g ON g.id = m.group_id`).Joins("JOIN users AS u ON u.id = m.user_id").
+	err := query.Table("group_members AS m").Joins(`JOIN "groups" AS g ON g.id = m.group_id`).Joins("JOIN users AS u ON u.id = m.user_id").
 		Select("m.group_id, m.user_id, m.via, m.seen_at, u.email, u.name AS user_name, g.name AS group_name, g.claim, g.role").
-		Where(where, arg).Order("g.name_fold, u.email_fold, m.via").Scan(&rows).Error
+		Order("g.name_fold, u.email_fold, m.via").Scan(&rows).Error
 	if err != nil {
 		return nil, fault.Internal(err)
 	}

@@ -234,6 +234,24 @@ func (k *Store) Revoke(ctx context.Context, projectID, id string) error {
 	})
 }
 
+// Discard revokes a key immediately, deletes its row and records key.revoked. It
+// returns NOT_FOUND for an unknown key.
+func (k *Store) Discard(ctx context.Context, projectID, id string) error {
+	return models.Essential(k.db, func() error {
+		return k.change(ctx, projectID, func(tx *gorm.DB) (*activity.Entry, error) {
+			row, err := k.get(tx, projectID, id)
+			if err != nil {
+				return nil, err
+			}
+			entry, err := k.entryOf(tx, "key.revoked", row, nil)
+			if err != nil {
+				return nil, err
+			}
+			return entry, tx.Delete(&models.Key{}, "id = ?", id).Error
+		})
+	})
+}
+
 // entryOf returns the audit entry of a key, with its name, or its first
 // characters if it has none, its owner and its toolsets.
 func (k *Store) entryOf(tx *gorm.DB, action string, row models.Key, detail map[string]string) (*activity.Entry, error) {

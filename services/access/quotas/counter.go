@@ -20,15 +20,16 @@ type counter struct {
 	subject subject
 	id      uint64 // counters are locked in ascending order
 
-	mu      sync.Mutex
-	today   dayUse
-	before  dayUse // calls of an earlier day that are not stored yet; usually zero
-	bucket  bucket
-	used    time.Time // of the last call in any process, as far as known
-	daily   bool      // a limit with calls per day used the counter
-	active  bool      // in Quotas.active
-	known   bool      // today.seen is current, so that its growth is others' calls
-	dropped bool      // no longer in Quotas.counters
+	mu       sync.Mutex
+	today    dayUse
+	before   dayUse // calls of an earlier day that are not stored yet; usually zero
+	bucket   bucket
+	used     time.Time // of the last call in any process, as far as known
+	daily    bool      // a limit with calls per day used the counter
+	reported int64     // day whose used up limit was noted
+	active   bool      // in Quotas.active
+	known    bool      // today.seen is current, so that its growth is others' calls
+	dropped  bool      // no longer in Quotas.counters
 }
 
 // dayUse are the calls of a subject on one day.

@@ -55,6 +55,9 @@ func (q *Quotas) Run(ctx context.Context) {
 		}
 		limited, cancel := context.WithTimeout(ctx, exchangeTime)
 		err := exchange(limited)
+		if err == nil {
+			err = q.reportExceeded(limited)
+		}
 		cancel()
 		if err != nil && ctx.Err() == nil && !failed {
 			q.log.Warn("limits count calls of this process only", "error", err)

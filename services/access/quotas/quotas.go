@@ -6,6 +6,7 @@ package quotas
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,8 +41,11 @@ type Quotas struct {
 	ids      atomic.Uint64 // last id of a counter
 	fresh    chan struct{} // receives when a counter became active
 
-	mu     sync.Mutex
-	active []*counter // to be exchanged; guarded by mu
+	report func(ctx context.Context, e Exceeded) error // nil without one
+
+	mu       sync.Mutex
+	active   []*counter // to be exchanged; guarded by mu
+	exceeded []Exceeded // to be reported; guarded by mu
 
 	exchanging sync.Mutex // held during an exchange
 	swept      time.Time  // guarded by exchanging
@@ -200,6 +204,7 @@ func (q *Quotas) take(charges []charge) (done bool, err error) {
 		}
 	}
 	if longest > 0 {
+		q.noteExceeded(refused)
 		return true, refusal(refused.limit, longest, refused.counter.exhausted(refused.limit))
 	}
 	for _, c := range charges {

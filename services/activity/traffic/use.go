@@ -4,15 +4,13 @@ import (
 	"context"
 	"time"
 
-	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 )
 
 const day = 24 * time.Hour
 
-// UsePeriod is the period in which the newest call of a tool is found: 30 days, or
-// the retention of calls.
-const UsePeriod = min(30*day, activity.CallRetention)
+// UsePeriod is the period in which the newest call of a tool is found.
+const UsePeriod = 7 * day
 
 // useCalls is the period in which calls are counted.
 const useCalls = 7 * day

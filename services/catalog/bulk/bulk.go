@@ -181,13 +181,19 @@ func (b *Bulk) tag(tx *gorm.DB, d *Decision, rows []*models.CatalogEntry, detail
 	if len(clean) != 1 {
 		return nil, fault.Validation(map[string]string{"tag": "enter a tag"})
 	}
+	if problem := sources.CheckTags([]string{d.Tag}); problem != "" {
+		return nil, fault.Validation(map[string]string{"tag": problem})
+	}
 	tag := clean[0]
 	detail["tag"] = tag
 	var before []*models.CatalogEntry
 	for _, e := range rows {
 		tags := slices.DeleteFunc(slices.Clone([]string(e.Tags)), func(t string) bool { return t == tag })
 		if d.Action == AddTag {
-			tags = sources.Tags(append(tags, tag))
+			tags = append(tags, tag)
+			if problem := sources.CheckTags(tags); problem != "" {
+				return nil, fault.Validation(map[string]string{"tag": sources.FullName(e) + ": " + problem})
+			}
 		}
 		if slices.Contains(e.Tags, tag) == slices.Contains(tags, tag) {
 			continue

@@ -194,6 +194,36 @@ func TestLimitOfRows(t *testing.T) {
 	})
 }
 
+func TestTagLimits(t *testing.T) {
+	each(t, 2, func(t *testing.T, w *world) {
+		var tags models.StringList
+		for i := range 29 {
+			tags = append(tags, fmt.Sprintf("t%02d", i))
+		}
+		if err := w.db.Model(&models.CatalogEntry{}).Where("id = ?", "e001").Update("tags", tags).Error; err != nil {
+			t.Fatal(err)
+		}
+		add := func(tag string) error {
+			_, err := w.bulk.Apply(t.Context(), bulk.Decision{Action: bulk.AddTag, IDs: []string{"e000", "e001"}, Tag: tag})
+			return err
+		}
+		if err := add(strings.Repeat("x", 50)); err != nil {
+			t.Errorf("a tag of 50 characters as the 30th: %v", err)
+		}
+		if err := add("t05"); err != nil {
+			t.Errorf("a tag that one of the entries with 30 has: %v", err)
+		}
+		for tag, want := range map[string]string{strings.Repeat("x", 51): "at most 50 characters", "more": "p/s001: use at most 30 tags"} {
+			if err := add(tag); !fault.Is(err, fault.CodeValidationFailed) || !strings.Contains(fmt.Sprint(fault.From(err).Fields), want) {
+				t.Errorf("tag %q: %v, want %q", tag, err, want)
+			}
+		}
+		if first, second := w.entry(t, "e000"), w.entry(t, "e001"); len(first.Tags) != 3 || len(second.Tags) != 30 {
+			t.Errorf("%d and %d tags, want 3 and 30", len(first.Tags), len(second.Tags))
+		}
+	})
+}
+
 func TestInvalidDecisions(t *testing.T) {
 	each(t, 1, func(t *testing.T, w *world) {
 		one := []string{"e000"}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -307,6 +308,20 @@ func Tags(list []string) []string {
 		lower[i] = strings.ToLower(tag)
 	}
 	return cleanList(lower, maxTags, maxTag)
+}
+
+// CheckTags returns what is wrong with the tags that a person enters, or "". Tags
+// removes what it reports instead.
+func CheckTags(list []string) string {
+	for _, tag := range list {
+		if utf8.RuneCountInString(strings.TrimSpace(tag)) > maxTag {
+			return fmt.Sprintf("use tags of at most %d characters", maxTag)
+		}
+	}
+	if len(cleanList(list, len(list), maxTag)) > maxTags {
+		return fmt.Sprintf("use at most %d tags", maxTags)
+	}
+	return ""
 }
 
 // validID reports whether an id can be used in a URL without escaping.

@@ -8,22 +8,22 @@ import (
 	"unicode"
 
 	"mcpgateway/models"
-	"mcpgateway/services/toolsearch"
+	"mcpgateway/services/toolsearch/ranking"
 )
 
 // Index ranks entries. It is immutable and safe for concurrent use.
-type Index struct{ docs *toolsearch.Documents }
+type Index struct{ docs *ranking.Documents }
 
 // New returns the index of entries over their titles, publishers, descriptions,
 // tags and names of tools.
 func New(entries []*models.CatalogEntry) *Index {
-	docs := make([]toolsearch.Document, len(entries))
+	docs := make([]ranking.Document, len(entries))
 	for i, e := range entries {
-		docs[i] = toolsearch.Document{
+		docs[i] = ranking.Document{
 			Title: e.ServerTitle, Owner: []string{e.PublisherTitle, e.ServerName}, Topics: e.Tags, Description: e.Description, Parts: e.ToolNames,
 		}
 	}
-	return &Index{toolsearch.BuildDocuments(docs)}
+	return &Index{ranking.BuildDocuments(docs)}
 }
 
 // Closest returns the positions of the entries closest to words for which keep

@@ -46,14 +46,14 @@ func New(t testing.TB) *Authority {
 	return a
 }
 
-// Issue returns a certificate for 127.0.0.1 and for clients, and its private key,
-// as PEM texts.
-func (a *Authority) Issue(t testing.TB) (certificate, key string) {
+// Issue returns a certificate for 127.0.0.1, for the names and for clients, and its
+// private key, as PEM texts.
+func (a *Authority) Issue(t testing.TB, names ...string) (certificate, key string) {
 	t.Helper()
 	own := newKey(t)
 	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
 		SerialNumber: serial(t), Subject: pkix.Name{CommonName: "test"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: names, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}, a.root, own.Public(), a.key)
 	if err != nil {
 		t.Fatal(err)

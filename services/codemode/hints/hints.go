@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 
+	"mcpgateway/services/codemode/blocks"
 	"mcpgateway/services/sandbox"
 )
 
@@ -137,5 +138,5 @@ func (r *Run) isPlain() bool {
 			return false
 		}
 	}
-	return !isSuspicious(r.Code) && !showsError(r.Result) && !slices.ContainsFunc(r.Logs, showsError)
+	return !blocks.HasHandle(r.Result) && !isSuspicious(r.Code) && !showsError(r.Result) && !slices.ContainsFunc(r.Logs, showsError)
 }

@@ -71,6 +71,10 @@ func (p *program) undefinedServer(name string) {
 		return
 	}
 	after := strings.TrimLeft(rest[len(name):], " \t\r\n")
+	if prefix.MatchString(name) && !strings.HasPrefix(after, ".") && !strings.HasPrefix(after, "[") { // const { github } = servers
+		named("there is no %s; %s", name, p.catalog.form(p.mentioned(), len(p.tools) > 0))
+		return
+	}
 	if after == "" || strings.IndexByte(".[(?", after[0]) < 0 {
 		return
 	}
@@ -94,6 +98,20 @@ func (p *program) undefinedServer(name string) {
 	}
 	tool, known := p.catalog.near("", member[1]+member[2])
 	named("there is no server %s%s; %s", name, strings.TrimSuffix(near, ";"), p.catalog.form(tool, known))
+}
+
+// mentioned returns the first tool of the first server that the code names, or
+// the first tool of all.
+func (p *program) mentioned() Tool {
+	for i, ident := range p.catalog.idents {
+		if len(p.uses(ident)) > 0 {
+			return p.tools[slices.IndexFunc(p.tools, func(t Tool) bool { return t.Alias == p.catalog.aliases[i] })]
+		}
+	}
+	if len(p.tools) == 0 {
+		return Tool{}
+	}
+	return p.tools[0]
 }
 
 // hyphened returns the name at the beginning of code with the hyphens in it.

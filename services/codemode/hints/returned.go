@@ -3,6 +3,8 @@ package hints
 import (
 	"regexp"
 	"strings"
+
+	"mcpgateway/services/codemode/blocks"
 )
 
 var (
@@ -16,8 +18,12 @@ var (
 )
 
 // returned adds the hint for code that ends without a value: neither a return
-// nor its last expression gave one.
+// nor its last expression gave one. It also adds the hint for a content block
+// inside of another value.
 func (p *program) returned() {
+	if p.Error == nil && blocks.HasHandle(p.Result) {
+		p.add("the result has the data of a content block inside, which isn't shown there; return the block itself, or an array of texts and blocks")
+	}
 	if p.Error != nil || p.Seen == nil || p.Seen.Returned || p.hasReturn() {
 		return
 	}

@@ -151,7 +151,11 @@ func (p *program) isDefensive(offset int, variable string) bool {
 		return true
 	}
 	for _, operator := range []string{"??", "||"} {
-		if _, rest, found := strings.Cut(line, operator); found && variable != "" && len(newSource(rest).uses(variable)) > 0 {
+		_, rest, found := strings.Cut(line, operator)
+		if end := strings.IndexAny(rest, ",;"); end >= 0 && !strings.Contains(rest[:end], "(") {
+			rest = rest[:end] // the rest of the line has other expressions
+		}
+		if found && variable != "" && len(newSource(rest).uses(variable)) > 0 {
 			return true
 		}
 	}
@@ -249,6 +253,10 @@ func (p *program) undefined() {
 		return
 	}
 	expression := strings.TrimSpace(p.text[begin:end])
+	if i, got := p.unpackedFrom[expression]; got && expression == "content" && !p.unawaited[i] && p.calls[i].seen.Value != nil {
+		p.add(fmt.Sprintf("calls return the value itself: %s returned %s", p.catalog.called(p.calls[i].Tool), describe(p.calls[i].seen.Value)))
+		return
+	}
 	where := at(p.position(end))
 	if property == "" {
 		property = p.indexAt(end)

@@ -17,8 +17,7 @@ import (
 // synced claim in that order too, if their first syncs end soon after the start.
 func (s *Store) Start(ctx context.Context) error {
 	db := s.db.WithContext(ctx)
-	var projects []string
-	err := db.Model(&models.Project{}).Where("NOT EXISTS (?)", db.Model(&models.AddressClaim{}).Select("1").Where("address_claims.project_id = projects.id")).Pluck("id", &projects).Error
+	projects, err := unclaimed(db)
 	if err != nil {
 		return fault.Internal(err)
 	}
@@ -42,6 +41,25 @@ func (s *Store) Start(ctx context.Context) error {
 	}
 	return nil
 }
+
+// unclaimed returns the projects without claims whose enabled servers show
+// something.
+func unclaimed(db *gorm.DB) (ids []string, err error) {
+	shows := db.Model(&models.Server{}).Select("1").Where("servers.project_id = projects.id AND servers.enabled = ?", true).
+		Where(db.Where("EXISTS (?)", showing(db.Model(&models.Tool{})).Select("1").Where("tools.server_id = servers.id")).
+			Or("EXISTS (?)", offering(db.Model(&models.Listing{})).Select("1").Where("listings.server_id = servers.id")))
+	err = db.Model(&models.Project{}).Where("NOT EXISTS (?)", db.Model(&models.AddressClaim{}).Select("1").Where("address_claims.project_id = projects.id")).
+		Where("EXISTS (?)", shows).Order("id").Pluck("id", &ids).Error
+	return ids, err
+}
+
+// showing selects the tools that may show a resource.
+func showing(tools *gorm.DB) *gorm.DB {
+	return tools.Where("definition LIKE ? OR definition LIKE ?", `%resourceUri"%`, `%"openai/outputTemplate"%`)
+}
+
+// offering selects the listings that have an address.
+func offering(listings *gorm.DB) *gorm.DB { return listings.Where("kind <> ?", models.ListingPrompt) }
 
 // adopt claims what the servers of a project show.
 func (s *Store) adopt(tx *gorm.DB, projectID string) error {
@@ -70,11 +88,10 @@ func (s *Store) adopt(tx *gorm.DB, projectID string) error {
 // stored returns what the last sync of a server read.
 func stored(tx *gorm.DB, serverID string) ([]addresses.Text, error) {
 	var listings []models.Listing
-	if err := tx.Order("kind, position, ident").Find(&listings, "server_id = ? AND kind <> ?", serverID, models.ListingPrompt).Error; err != nil {
+	if err := offering(tx).Order("kind, position, ident").Find(&listings, "server_id = ?", serverID).Error; err != nil {
 		return nil, err
 	}
 	var tools []models.Tool
-	err := tx.Select("definition").Order("position, name").
-		Find(&tools, "server_id = ? AND (definition LIKE ? OR definition LIKE ?)", serverID, `%resourceUri"%`, `%"openai/outputTemplate"%`).Error
+	err := showing(tx).Select("definition").Order("position, name").Find(&tools, "server_id = ?", serverID).Error
 	return addresses.ShownBy(tools, listings), err
 }

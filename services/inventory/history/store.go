@@ -37,6 +37,8 @@ type Store struct {
 	now func() time.Time
 	log *slog.Logger
 
+	report func(ctx context.Context, state models.ServerState) error // nil without one
+
 	mu      sync.Mutex
 	waiting map[string]models.ServerState // newest observation that is not stored, by server
 	written map[string]models.ServerState // newest stored one of this process
@@ -46,6 +48,9 @@ type Store struct {
 func New(db *gorm.DB, now func() time.Time, log *slog.Logger) *Store {
 	return &Store{db: db, now: now, log: log, waiting: map[string]models.ServerState{}, written: map[string]models.ServerState{}}
 }
+
+// Report calls do with each stored observation. It must be called before Run.
+func (s *Store) Report(do func(ctx context.Context, state models.ServerState) error) { s.report = do }
 
 // Note queues the outcome of a request to a server: nil, or its error. Other
 // errors, such as a cancelled call, are ignored. Note
@@ -142,8 +147,12 @@ func (s *Store) write(ctx context.Context, state models.ServerState) error {
 	if len(latest) > 0 && same(latest[0], state) && state.At.Sub(latest[0].At) < repeatAfter {
 		return nil
 	}
-	return db.Exec(`INSERT INTO server_states (server_id, at, state, cause) SELECT id, ?, ?, ? FROM servers WHERE id = ? ON CONFLICT DO NOTHING`,
+	err := db.Exec(`INSERT INTO server_states (server_id, at, state, cause) SELECT id, ?, ?, ? FROM servers WHERE id = ? ON CONFLICT DO NOTHING`,
 		state.At, state.State, state.Cause, state.ServerID).Error
+	if err != nil || s.report == nil {
+		return err
+	}
+	return s.report(ctx, state)
 }
 
 // Sweep deletes observations older than Retention. It returns a database error as an

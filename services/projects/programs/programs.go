@@ -126,7 +126,7 @@ func program(row *models.Server, source models.ServerSource, entry string) {
 		Transport: models.TransportAuto, AuthType: models.UpstreamAuthNone, Connection: models.ConnectionShared,
 		AllowedTools: kept.AllowedTools, DenyTools: kept.DenyTools, ToolOverrides: kept.ToolOverrides,
 		Enabled: kept.Enabled, TimeoutMS: kept.TimeoutMS, MaxConcurrent: kept.MaxConcurrent, SessionMode: kept.SessionMode,
-		DefinitionPolicy: kept.DefinitionPolicy, ProtocolVersion: kept.ProtocolVersion, TaskTimeoutMS: kept.TaskTimeoutMS,
+		DefinitionPolicy: kept.DefinitionPolicy, ProtocolVersion: kept.ProtocolVersion, TaskTimeoutMS: kept.TaskTimeoutMS, ResultLimit: kept.ResultLimit,
 		Source: source, Entry: entry, ListedHash: kept.ListedHash, Undeclared: kept.Undeclared,
 		ConfigVersion: kept.ConfigVersion, CreatedAt: kept.CreatedAt, UpdatedAt: kept.UpdatedAt,
 	}

@@ -13,6 +13,7 @@ import (
 type storedTool struct {
 	models.Tool
 	own, as string
+	recipe  bool // it has no row in tools
 }
 
 // toolFinder finds the tools of a project by their exported names. It caches the
@@ -38,6 +39,9 @@ func newToolFinder(tx *gorm.DB, projectID string) *toolFinder {
 // find returns the tool with an exported name, or nil. clauses apply to its row.
 func (f *toolFinder) find(name string, clauses ...clause.Expression) (*storedTool, error) {
 	alias, local, _ := toolset.SplitName(name)
+	if alias == toolset.GatewayAlias {
+		return f.recipe(local)
+	}
 	server, err := f.server(alias)
 	if server == nil || err != nil {
 		return nil, err
@@ -55,6 +59,15 @@ func (f *toolFinder) find(name string, clauses ...clause.Expression) (*storedToo
 		t.as = toolset.JoinName(alias, as)
 	}
 	return t, nil
+}
+
+// recipe returns the tool of the recipe with the name, or nil.
+func (f *toolFinder) recipe(name string) (*storedTool, error) {
+	var stored int64
+	if err := f.tx.Model(&models.Recipe{}).Where("project_id = ? AND name = ?", f.project, name).Count(&stored).Error; err != nil || stored == 0 {
+		return nil, err
+	}
+	return &storedTool{own: toolset.RecipeName(name), recipe: true}, nil
 }
 
 func (f *toolFinder) server(alias string) (*namedServer, error) {

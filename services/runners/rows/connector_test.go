@@ -76,7 +76,7 @@ func TestTakenAliasesAreRefused(t *testing.T) {
 		"files":    `the project already has a server "Files": rename this entry, or start the runner with --prefix`,
 		"memory":   `the project already has a server "memory": rename this entry, or start the runner with --prefix`,
 		"bad name": `"bad name" can't be an alias: use 1 to 64 letters, digits and inner hyphens, dots or underscores`,
-		"gateway":  `"gateway" can't be an alias: this alias is reserved for the built-in tools`,
+		"gateway":  `"gateway" can't be an alias: this alias is reserved for recipes and the built-in tools`,
 		"no hash":  "the runner sent no valid hash", "no mode": "the runner sent no valid session mode",
 	}
 	if d := cmp.Diff(want, one.refused["d"]); d != "" {

@@ -17,7 +17,8 @@ import (
 	"mcpgateway/services/background"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/secrets"
-	"mcpgateway/services/toolsearch"
+	"mcpgateway/services/toolsearch/analyzer"
+	"mcpgateway/services/toolsearch/tooltext"
 	"mcpgateway/services/toolset"
 )
 
@@ -115,7 +116,7 @@ func keyOf(tool *toolset.Tool) key {
 }
 
 // textOf returns the text that is sent of a tool, at most 2,000 bytes.
-func textOf(tool *toolset.Tool) string { return clip(toolsearch.MeaningText(tool), maxTextBytes) }
+func textOf(tool *toolset.Tool) string { return analyzer.Clip(tooltext.Meaning(tool), maxTextBytes) }
 
 // current returns the tools of all projects with different texts, in the order of
 // the projects and their tools.

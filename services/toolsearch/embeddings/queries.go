@@ -7,7 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"mcpgateway/services/toolsearch"
+	"mcpgateway/services/toolsearch/analyzer"
+	"mcpgateway/services/toolsearch/ranking"
 	"mcpgateway/services/toolset"
 )
 
@@ -41,24 +42,24 @@ func newQueries() *queries {
 
 // Begin implements toolsearch.Meanings. It returns at once; the function it
 // returns waits at most 150 ms from then.
-func (e *Embeddings) Begin(ctx context.Context, task string) (wait func() toolsearch.Similarity) {
+func (e *Embeddings) Begin(ctx context.Context, task string) (wait func() ranking.Similarity) {
 	e.mu.RLock()
 	empty := len(e.vectors) == 0
 	e.mu.RUnlock()
-	none := func() toolsearch.Similarity { return nil }
+	none := func() ranking.Similarity { return nil }
 	if empty {
 		return none
 	}
-	v, running := e.request(ctx, clip(task, maxTextBytes))
+	v, running := e.request(ctx, analyzer.Clip(task, maxTextBytes))
 	switch {
 	case v != nil:
-		return func() toolsearch.Similarity { e.counts.used.Add(1); return e.similarity(*v) }
+		return func() ranking.Similarity { e.counts.used.Add(1); return e.similarity(*v) }
 	case running == nil:
 		e.counts.skipped.Add(1)
 		return none
 	}
 	late := time.NewTimer(deadline)
-	return func() toolsearch.Similarity {
+	return func() ranking.Similarity {
 		defer late.Stop()
 		select {
 		case <-running.done:
@@ -155,7 +156,7 @@ func (e *Embeddings) finish(task string, running *query) {
 }
 
 // similarity returns the similarities of the tools in memory to a task.
-func (e *Embeddings) similarity(task vector) toolsearch.Similarity {
+func (e *Embeddings) similarity(task vector) ranking.Similarity {
 	return func(tool *toolset.Tool) (float64, bool) {
 		e.mu.RLock()
 		v, ok := e.vectors[keyOf(tool)]

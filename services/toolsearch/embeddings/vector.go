@@ -3,7 +3,6 @@ package embeddings
 import (
 	"errors"
 	"math"
-	"unicode/utf8"
 )
 
 // vector is a unit vector with signed bytes, which take a quarter of the memory
@@ -94,15 +93,4 @@ func dot(a, b []int8) int32 {
 		s0 += int32(a[i]) * int32(b[i])
 	}
 	return s0 + s1 + s2 + s3
-}
-
-// clip truncates text to at most n bytes without splitting a character.
-func clip(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
 }

@@ -6,7 +6,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/query"
-	"mcpgateway/services/toolsearch"
+	"mcpgateway/services/toolsearch/literal"
 	"mcpgateway/services/toolset"
 )
 
@@ -89,7 +89,7 @@ func ruleOf(row *models.Toolset) rule {
 	if err != nil || len(parsed.Clauses) == 0 {
 		return r
 	}
-	r.matches = toolsearch.Matcher(parsed)
+	r.matches = literal.Matcher(parsed)
 	for _, c := range parsed.Clauses {
 		if c.Qualifier == "server" && !c.Negated {
 			r.servers = append(r.servers, c.Folded)

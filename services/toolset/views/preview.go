@@ -21,6 +21,9 @@ func Warnings(project *toolset.Snapshot, row *models.Toolset) (warnings []fault.
 		aliases = append(aliases, server.Config.Alias)
 		folded[query.Fold(server.Config.Alias)] = true
 	}
+	if project.Server(toolset.GatewayAlias) != nil { // of recipes
+		folded[toolset.GatewayAlias] = true
+	}
 	warn := func(alias string, span *fault.Span) {
 		message := fmt.Sprintf("No server of this project has the alias %q.", clip(alias))
 		if near := nearest.Name(alias, aliases); near != "" {

@@ -27,7 +27,7 @@ type EditProps struct {
 	Seen, CredentialsSeen string // fingerprints of the stored values
 
 	Alias, URL, Transport, Timeout, MaxConcurrent, SessionMode, DefinitionPolicy string
-	ProtocolVersion, TaskTimeout                                                 string
+	ProtocolVersion, TaskTimeout, ResultLimit                                    string
 	Errors                                                                       map[string]string
 
 	AuthType, AuthBearer, OAuthClientID, OAuthScopes string
@@ -152,7 +152,7 @@ func Edit(p EditProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.FormErrors(admin.FieldErrors("f-", p.Errors, "alias", "url", "transport", "timeout", "protocolVersion", "taskTimeout", "maxConcurrent", "sessionMode", "definitionPolicy")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.FormErrors(admin.FieldErrors("f-", p.Errors, "alias", "url", "transport", "timeout", "protocolVersion", "taskTimeout", "maxConcurrent", "resultLimit", "sessionMode", "definitionPolicy")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -187,6 +187,10 @@ func Edit(p EditProps) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "maxConcurrent", Label: "Maximum concurrent calls", Value: p.MaxConcurrent, Required: true, Min: "1", Max: "4096", Step: "1", Hint: "Each gateway process queues up to 1,024 more calls.", Error: admin.Sentence(p.Errors["maxConcurrent"])}).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "resultLimit", Label: "Maximum result (bytes)", Value: p.ResultLimit, Min: "0", Max: "5242880", Step: "1", Hint: "Models get the beginning of longer results, and read on with gateway_readResult. Empty means the project's limit, 0 no limit.", Error: admin.Sentence(p.Errors["resultLimit"])}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -263,7 +267,7 @@ func Edit(p EditProps) templ.Component {
 						var templ_7745c5c3_Var8 templ.SafeURL
 						templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(p.url("/credentials")))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/edit.templ`, Line: 76, Col: 77}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/edit.templ`, Line: 77, Col: 77}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 						if templ_7745c5c3_Err != nil {
@@ -284,7 +288,7 @@ func Edit(p EditProps) templ.Component {
 						var templ_7745c5c3_Var9 string
 						templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(p.CredentialsSeen)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/edit.templ`, Line: 78, Col: 65}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers/edit.templ`, Line: 79, Col: 65}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 						if templ_7745c5c3_Err != nil {

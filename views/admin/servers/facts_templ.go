@@ -66,6 +66,7 @@ func (p ServerProps) facts() []ui.Fact {
 		ui.Fact{Label: "Timeout", Value: d.Timeout},
 		ui.Fact{Label: "Task timeout", Value: d.TaskTimeout},
 		ui.Fact{Label: "Maximum concurrent calls", Value: d.MaxConcurrent},
+		ui.Fact{Label: "Maximum result", Value: d.ResultLimit},
 		ui.Fact{Label: "Sessions", Value: sessionWords(d.SessionMode)},
 		ui.Fact{Label: "New and changed tools", Value: policyWords(d.DefinitionPolicy)},
 		ui.Fact{Label: "Tool filter", Value: d.filterWords(), URL: p.url("/filters")},

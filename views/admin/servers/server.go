@@ -122,6 +122,7 @@ type Detail struct {
 	PersonalHeaders           []string // whose values each person enters
 	Timeout, MaxConcurrent    string
 	TaskTimeout               string
+	ResultLimit               string
 	PinnedVersion             string // the protocol version of the settings; empty for auto
 	SessionMode               string
 	DefinitionPolicy          string

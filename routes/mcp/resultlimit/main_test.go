@@ -1,0 +1,9 @@
+package resultlimit_test
+
+import (
+	"testing"
+
+	"mcpgateway/services/sandbox/sandboxtest"
+)
+
+func TestMain(m *testing.M) { sandboxtest.Main(m) }

@@ -1,4 +1,0 @@
-package notify
-
-// MaxRemembered exports maxRemembered for tests.
-const MaxRemembered = maxRemembered

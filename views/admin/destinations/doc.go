@@ -1,0 +1,2 @@
+// Package destinations renders the pages of the destinations of events.
+package destinations

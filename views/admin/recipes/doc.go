@@ -1,0 +1,2 @@
+// Package recipes has the pages of a project's recipes.
+package recipes
