@@ -22,28 +22,31 @@ for (const look of looks) {
   test.describe(look.name, () => {
     test.use(look.use);
 
-    test("every component is accessible and fits the window", async ({ page }) => {
-      test.slow();
-      await page.goto("/kit");
-      await expectAccessible(page, { without: "landmark-unique" }); // it shows parts twice
-    });
+    // These two have both colour schemes and both widths.
+    if (look.name === "light" || look.name === "phone-dark") {
+      test("every component is accessible and fits the window", async ({ page }) => {
+        test.slow();
+        await page.goto("/kit");
+        await expectAccessible(page, { without: "landmark-unique" }); // it shows parts twice
+      });
 
-    test("expanded parts and dialogs are accessible", async ({ page }) => {
-      test.slow();
-      await page.goto("/kit");
-      if (look.name.startsWith("phone")) await page.locator(".drawer summary").click();
-      await page.locator(".side pop-up.menu summary").click();
-      await expectAccessible(page, { part: ".side pop-up.menu" });
-      await page.keyboard.press("Escape");
-      if (look.name.startsWith("phone")) await page.keyboard.press("Escape");
-      await page.locator("summary", { hasText: "Delete project" }).click();
-      await expect(page.getByRole("dialog")).toBeVisible();
-      await expectAccessible(page, { part: "dialog[open]" });
-      await page.keyboard.press("Escape");
-      await page.keyboard.press("?");
-      await expect(page.getByRole("dialog", { name: "Keyboard" })).toBeVisible();
-      await expectAccessible(page, { part: "dialog[open]" });
-    });
+      test("expanded parts and dialogs are accessible", async ({ page }) => {
+        test.slow();
+        await page.goto("/kit");
+        if (look.name.startsWith("phone")) await page.locator(".drawer summary").click();
+        await page.locator(".side pop-up.menu summary").click();
+        await expectAccessible(page, { part: ".side pop-up.menu" });
+        await page.keyboard.press("Escape");
+        if (look.name.startsWith("phone")) await page.keyboard.press("Escape");
+        await page.locator("summary", { hasText: "Delete project" }).click();
+        await expect(page.getByRole("dialog")).toBeVisible();
+        await expectAccessible(page, { part: "dialog[open]" });
+        await page.keyboard.press("Escape");
+        await page.keyboard.press("?");
+        await expect(page.getByRole("dialog", { name: "Keyboard" })).toBeVisible();
+        await expectAccessible(page, { part: "dialog[open]" });
+      });
+    }
 
     if (look.name === "phone-dark") return;
     test("screenshots of parts", async ({ page }) => {

@@ -16,8 +16,8 @@ export default defineConfig({
   retries: 0,
   forbidOnly: !!process.env.CI,
   // Generous timeouts for slow and busy machines. They only stop hanging tests.
-  timeout: 60_000,
-  globalTimeout: 1_500_000,
+  timeout: 120_000,
+  globalTimeout: 2_700_000,
   expect: {
     timeout: 15_000,
     toHaveScreenshot: {

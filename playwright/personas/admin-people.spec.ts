@@ -201,7 +201,7 @@ test("filters of the audit log are in the URL", async ({ page, gateway }) => {
   await page.getByLabel("What", { exact: true }).selectOption("person");
   await page.getByRole("button", { name: "Filter" }).click();
   await expect(page).toHaveURL(/action=person/);
-  await expect(page.getByRole("row", { name: /henry/ }).first()).toContainText("Person created");
+  await expect(page.getByRole("row", { name: /henry/ }).first()).toContainText("Person joined");
   await page.goto("/admin/audit?object=nothing-such");
   await expect(page.getByText("No entries match")).toBeVisible();
   await page.getByRole("button", { name: "Verify" }).click();

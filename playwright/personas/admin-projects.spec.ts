@@ -199,7 +199,7 @@ for (const javaScriptEnabled of [true, false]) {
       await page.getByRole("main").getByRole("link", { name: "Edit" }).first().click();
       await page.getByLabel("Alias").fill("gateway");
       await page.getByRole("button", { name: "Save", exact: true }).click();
-      await expect(page.getByText("reserved for the built-in tools").first()).toBeVisible();
+      await expect(page.getByText("reserved for recipes and the built-in tools").first()).toBeVisible();
       await page.getByLabel("Alias").fill("other");
       await page.getByLabel("Timeout (seconds)", { exact: true }).fill("12.5");
       await page.getByRole("button", { name: "Save", exact: true }).click();

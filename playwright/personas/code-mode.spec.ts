@@ -143,7 +143,7 @@ async function useCodeMode(page: Page, place: Place, slug: string) {
   await page.getByRole("button", { name: "Turn on Code Mode" }).click();
   await expect(page).toHaveURL(workbench);
   await expect(page.getByText("No run yet")).toBeVisible();
-  await page.getByRole("region", { name: "Where you are" }).getByRole("link", { name: "Settings" }).click();
+  await page.getByRole("main").getByRole("link", { name: "Settings" }).click();
   await page.getByRole("spinbutton", { name: "Timeout (seconds)" }).fill("22.5");
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await expect(page.locator(".toast")).toContainText("Settings saved.");

@@ -1,4 +1,4 @@
-import { expectAccessible, inEach, looks, phoneInDark } from "../support/accessible.ts";
+import { expectAccessible, inEach, looks } from "../support/accessible.ts";
 import { tab, tabThrough } from "../support/focus.ts";
 import { loadAndMeasure } from "../support/measure.ts";
 import { expect, test } from "../support/test.ts";
@@ -15,7 +15,7 @@ const pages = [
 for (const { path, heading } of pages) {
   test(`${path} is accessible and keeps to the window`, async ({ page }) => {
     test.slow(); // checks the page in each look
-    await inEach([...looks, phoneInDark], page, async () => {
+    await inEach(looks, page, async () => {
       await page.goto(path);
       await expect(page.getByRole("heading", { level: 1 })).toHaveText(heading);
       await expectAccessible(page);

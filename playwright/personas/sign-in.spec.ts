@@ -121,7 +121,7 @@ test("invite link works once", async ({ browser }) => {
     await expect(page.getByRole("heading", { level: 1 })).toHaveText("My projects");
     await expect(page.getByRole("navigation", { name: "Yours" })).toContainText("Account");
     const again = await page.goto(link);
-    expect(again!.status()).toBe(404);
+    expect(again!.status()).toBe(410);
   } finally {
     await context.close();
     await gateway.stop();
@@ -175,7 +175,7 @@ for (const look of [
       await check("/login", /Sign in/);
       const invited = await invite(gateway, `${look.width}-${look.colorScheme}@example.com`, browser);
       await check(invited, /Join Gateway/);
-      await check("/invite/unknown", /Page not found/);
+      await check("/invite/unknown", /This link doesn.t work/);
     } finally {
       await context.close();
       await gateway.stop();

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-import { ada, addPerson, adminToken, expect, setUp, test } from "../support/signed-in.ts";
+import { ada, adminToken, expect, send, setUp, test } from "../support/signed-in.ts";
 import { startGateway } from "../support/gateway.ts";
 import { agree } from "../support/oauth-upstream.ts";
 import { freePort } from "../support/port.ts";
@@ -44,7 +44,7 @@ test("sign-in with an identity provider", async ({ browser, as }) => {
   const context = await browser.newContext({ baseURL: gateway.url, storageState: undefined });
   try {
     await setUp(gateway);
-    await addPerson(gateway, { email: "grace@example.com", name: "Grace", password: "" }, "viewer");
+    await send(gateway, "POST", "/api/people", { email: "grace@example.com", name: "Grace", role: "viewer" });
     const page = await context.newPage();
     await page.goto("/admin/audit");
     await page.getByRole("link", { name: "Continue with 127.0.0.1" }).click();

@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 
-import { expectAccessible, looks, phoneInDark } from "../support/accessible.ts";
+import { expectAccessible, looks } from "../support/accessible.ts";
 import { tab, tabThrough } from "../support/focus.ts";
 import { loadAndMeasure } from "../support/measure.ts";
 import { expect, test } from "../support/test.ts";
@@ -14,7 +14,7 @@ async function background(page: Page): Promise<string> {
   return page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 }
 
-for (const look of [...looks, phoneInDark]) {
+for (const look of looks) {
   test.describe(look.name, () => {
     test.use(look.use);
     for (const { name, path, status, heading } of pages) {

@@ -1,14 +1,11 @@
 import AxeBuilder from "@axe-core/playwright";
 import { expect, test, type Page } from "@playwright/test";
 
-/** The appearances in which every page is checked. */
+/** The appearances in which every page is checked: both colour schemes and both widths. */
 export const looks = [
   { name: "in light", use: { colorScheme: "light" } },
-  { name: "in dark", use: { colorScheme: "dark" } },
-  { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
+  { name: "on a phone in dark", use: { colorScheme: "dark", viewport: { width: 390, height: 844 } } },
 ] as const;
-
-export const phoneInDark = { name: "on a phone in dark", use: { colorScheme: "dark", viewport: { width: 390, height: 844 } } } as const;
 
 /** An appearance: the colours and, unless it is the default, the size of the window. */
 export interface Look {
@@ -29,20 +26,15 @@ export async function inEach(all: readonly Look[], page: Page, check: () => Prom
 }
 
 /**
- * Expects that the page has no violations of axe's rules and doesn't scroll sideways. Dark colours change no markup, so
- * only the rule of contrast runs there. `part` limits the rules, not the width, to a part of the page; `without` names a
- * rule that is not checked.
+ * Expects that the page has no violations of axe's rules and doesn't scroll sideways. `part` limits
+ * the rules, not the width, to a part of the page; `without` names a rule that is not checked.
  */
 export async function expectAccessible(page: Page, { part, without }: { part?: string; without?: string } = {}): Promise<void> {
   const { pathname } = new URL(page.url());
-  const [width, dark] = await page.evaluate(() => [
-    document.documentElement.scrollWidth - document.documentElement.clientWidth,
-    matchMedia("(prefers-color-scheme: dark)").matches,
-  ] as const);
+  const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   expect(width, `${pathname}: pixels that the page is wider than the window`).toBe(0);
   // The pages have no frames of other origins, for which axe would open a separate window.
   const axe = new AxeBuilder({ page }).setLegacyMode();
-  if (dark) axe.withRules("color-contrast");
   if (part) axe.include(part);
   if (without) axe.disableRules(without);
   const { violations } = await axe.analyze();

@@ -51,14 +51,14 @@ export async function signIn(gateway: Gateway, who: Account): Promise<State> {
   return stateOf(client);
 }
 
-/** Adds a user with a role and returns the user's id. */
+/** Invites a user with a role, joins with the link, and returns the user's id. */
 export async function addPerson(gateway: Gateway, who: Account, role: "admin" | "viewer" | "member"): Promise<string> {
-  const client = await program(gateway);
-  const answer = await client.post("/api/people", { data: { email: who.email, name: who.name, role, password: who.password } });
-  expect(answer.status(), await answer.text()).toBe(201);
-  const { id } = await answer.json();
+  const { personId, link } = await send(gateway, "POST", "/api/invitations", { email: who.email, name: who.name, role });
+  const client = await request.newContext({ baseURL: gateway.url, storageState: { cookies: [], origins: [] } });
+  const answer = await client.post(new URL(link).pathname, { form: { name: who.name, password: who.password, again: who.password }, headers: ownPage, maxRedirects: 0 });
+  expect(answer.status(), await answer.text()).toBe(303);
   await client.dispose();
-  return id;
+  return personId;
 }
 
 /** Sends a request to the API with the administration token and returns its response. */
