@@ -41,6 +41,7 @@ func limitOf(n int) func(*web.Options) {
 func sendRaw(t *testing.T, addr, raw string) (status int, header http.Header, body string, closed bool) {
 	t.Helper()
 	conn := webtest.DialTCP(t, addr)
+	defer conn.Close()
 	if _, err := io.WriteString(conn, raw); err != nil {
 		t.Fatal(err)
 	}
@@ -173,26 +174,67 @@ func TestBodyBudget(t *testing.T) {
 			}
 		}
 	}
-	slow := webtest.DialTCP(t, addr)
-	if _, err := io.WriteString(slow, announced("POST", budget, strings.Repeat("x", budget/2))); err != nil {
-		t.Fatal(err)
-	}
+	slow := sendHalf(t, addr, budget)
 	small := strings.Repeat("x", free)
 	for status := 200; status != 503; { // half of the body reserves half of the budget
-		status, _, _, _ = sendRaw(t, addr, announced("POST", budget, strings.Repeat("x", budget)))
+		if status, _, _, _ = sendRaw(t, addr, announced("POST", budget, strings.Repeat("x", budget))); slow.rejected() {
+			slow = sendHalf(t, addr, budget) // the other body was earlier
+		}
 	}
 	if status, _, _, _ := sendRaw(t, addr, announced("POST", free, small)); status != 200 {
 		t.Errorf("small body: status %d", status)
 	}
-	if _, err := io.WriteString(slow, strings.Repeat("x", budget/2)); err != nil {
-		t.Fatal(err)
-	}
-	if resp, err := http.ReadResponse(bufio.NewReader(slow), nil); err != nil || resp.StatusCode != 200 {
-		t.Errorf("slow body: %v %v", resp, err)
+	if status := slow.finish(t); status != 200 {
+		t.Errorf("slow body: status %d", status)
 	}
 	if status, _, _, _ := sendRaw(t, addr, announced("POST", budget, strings.Repeat("x", budget))); status != 200 {
 		t.Errorf("after the slow body: status %d", status)
 	}
+}
+
+// slowBody is a request whose body is sent in two halves.
+type slowBody struct {
+	conn   net.Conn
+	half   string
+	status chan int // of the response, 0 if there is none
+}
+
+// sendHalf sends the first half of a body of n bytes.
+func sendHalf(t *testing.T, addr string, n int) slowBody {
+	t.Helper()
+	s := slowBody{webtest.DialTCP(t, addr), strings.Repeat("x", n/2), make(chan int, 1)}
+	if _, err := io.WriteString(s.conn, announced("POST", n, s.half)); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		resp, err := http.ReadResponse(bufio.NewReader(s.conn), nil)
+		if err != nil {
+			s.status <- 0
+			return
+		}
+		s.status <- resp.StatusCode
+		_ = resp.Body.Close()
+	}()
+	return s
+}
+
+// rejected reports whether there is a response to the first half.
+func (s slowBody) rejected() bool {
+	select {
+	case <-s.status:
+		return true
+	default:
+		return false
+	}
+}
+
+// finish sends the second half and returns the status of the response.
+func (s slowBody) finish(t *testing.T) int {
+	t.Helper()
+	if _, err := io.WriteString(s.conn, s.half); err != nil {
+		t.Fatal(err)
+	}
+	return <-s.status
 }
 
 // TestAnnouncedBodyUsesNoMemory announces many long bodies and sends one byte

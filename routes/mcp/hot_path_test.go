@@ -102,9 +102,10 @@ func crowd(t testing.TB, app *routestest.App) (bound, personal string) {
 }
 
 // background are the functions that use the database independently of requests:
-// the change feed, syncs, token refreshes, deliveries of events, and the writers of
-// key usage and of the call log.
-var background = []string{"services/outbox/delivery.(*", "services/notify.(*Feed)", "services/inventory.(*Syncer)", "services/oauthclient.(*Connections).renewDue", "services.(*Services).saveUse", callWriter}
+// the loops of the services, with the writers of key usage, of the history of servers
+// and of the call log among them, and the change feed, syncs and token refreshes that
+// they start.
+var background = []string{"(*Tasks).Loop", "services/notify.(*Feed)", "services/inventory.(*Syncer)", "services/oauthclient.(*Connections).renewDue", callWriter}
 
 const callWriter = "services/activity.(*Calls).write"
 
