@@ -26,8 +26,13 @@ var sqliteTemplate = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(path)
 })
 
+// reserveSize is the size of the disk space reserve next to a SQLite database, in
+// bytes.
+const reserveSize = 4 << 20
+
 // SQLite returns the address of a new migrated SQLite database in the test's
-// temporary directory.
+// temporary directory. Its reserve takes no space, because writing one takes longer
+// than many tests.
 func SQLite(t testing.TB) string {
 	t.Helper()
 	template, err := sqliteTemplate()
@@ -36,6 +41,13 @@ func SQLite(t testing.TB) string {
 	}
 	path := filepath.Join(t.TempDir(), "test.db")
 	if err := os.WriteFile(path, template, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reserve := path + "-reserve"
+	if err := os.WriteFile(reserve, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(reserve, reserveSize); err != nil {
 		t.Fatal(err)
 	}
 	return "sqlite:" + path
