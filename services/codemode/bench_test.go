@@ -35,7 +35,9 @@ func BenchmarkRun(b *testing.B) {
 			codemode.AwaitWarm(r)
 			b.StartTimer()
 			begin := time.Now()
-			run(b, r, q, newTools())
+			if out := run(b, r, q, newTools()); !out.OK {
+				b.Fatal(out.Error)
+			}
 			times = append(times, time.Since(begin))
 		}
 		reportMedian(b, times)

@@ -155,21 +155,22 @@ func (e *engine) run(start *StartMessage) error {
 	return e.send(FrameFinish, e.outcome)
 }
 
+// execute runs the program of the start message. It sets the outcome or returns an
+// error of the engine.
 func (e *engine) execute(start *StartMessage) error {
-	program, m := compile(start.Code)
-	if m != nil {
+	var m *compileError
+	var compiling sync.WaitGroup
+	compiling.Go(func() { e.program, m = compile(start.Code) })
+	err := e.declare(start)
+	compiling.Wait()
+	switch {
+	case m != nil:
 		e.outcome = &FinishMessage{Error: &RunError{Phase: PhaseParse, Name: "SyntaxError", Message: ClipText(m.message, MaxErrorText), Line: m.line, Column: m.column}}
 		return nil
-	}
-	e.program = program
-	settings, err := Encode(start)
-	if err != nil {
+	case err != nil:
 		return err
 	}
-	if err := e.declare(start, string(settings)); err != nil {
-		return err
-	}
-	main, err := e.vm.EvalValue(strings.Repeat("\n", userLine)+program.text, quickjs.EvalGlobal)
+	main, err := e.vm.EvalValue(strings.Repeat("\n", userLine)+e.program.text, quickjs.EvalGlobal)
 	if err != nil {
 		var thrown *quickjs.Error
 		if errors.As(err, &thrown) && thrown.Name == "SyntaxError" {
@@ -187,8 +188,12 @@ func (e *engine) execute(start *StartMessage) error {
 
 // declare declares what prepare returns as constants of the program. Their
 // scope is not an object, so code can't replace them.
-func (e *engine) declare(start *StartMessage, settings string) error {
-	parsed, err := e.vm.CallValue("JSON.parse", settings)
+func (e *engine) declare(start *StartMessage) error {
+	settings, err := Encode(start)
+	if err != nil {
+		return err
+	}
+	parsed, err := e.vm.CallValue("JSON.parse", string(settings))
 	if err != nil {
 		return err
 	}

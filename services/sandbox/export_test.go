@@ -3,8 +3,15 @@ package sandbox
 import (
 	"bytes"
 	"os/exec"
+	"strings"
 	"time"
 )
+
+// PreludeLines is the number of lines of the prelude, UserLine the first line of
+// compiled code.
+var PreludeLines = strings.Count(prelude, "\n") + 1
+
+const UserLine = userLine
 
 // Confine confines the calling process like a child.
 func Confine() ([]string, error) {

@@ -50,6 +50,9 @@ const (
 	// ready: for the engine, for copies of strings sent and received, and for
 	// the compiler.
 	memoryHeadroom = 320 << 20
+	// childGCPercent is GOGC of a child: a collection during a short run would
+	// take a good part of it.
+	childGCPercent = 400
 	// childStack limits the stack of one goroutine in a child, in bytes.
 	childStack = 128 << 20
 	// maxStderr is the maximum length of stored standard error of a child, in

@@ -30,8 +30,8 @@ type compileError struct {
 
 const (
 	// userLine is the first line of the compiled code. Stack frames in earlier
-	// lines are those of the prelude.
-	userLine = 10_000
+	// lines are those of the prelude, which is shorter.
+	userLine = 1_000
 	// wrapperPrefix is put before code that is a function body.
 	wrapperPrefix = "async function $main() {\n"
 	// NoModules is the message for code that imports modules.

@@ -45,6 +45,7 @@ func work(in io.Reader, out io.Writer) error {
 	runtime.GOMAXPROCS(2)
 	debug.SetMaxStack(childStack)
 	debug.SetMemoryLimit(memoryHeadroom / 2)
+	debug.SetGCPercent(childGCPercent)
 	time.Local = time.UTC // a child has no settings, including a time zone
 	engine, err := newEngine(out)
 	if err != nil {
@@ -57,8 +58,8 @@ func work(in io.Reader, out io.Writer) error {
 	if _, m := compile("await 1; `${1}`"); m != nil {
 		return fmt.Errorf("compiler self-test failed: %v", m)
 	}
-	runtime.GC() // a collection during a short run would take a good part of it
 	engine.memory = newMemoryMeter()
+	engine.waiting = engine.memory.peak()
 	confined, err := confine()
 	if err != nil {
 		return fmt.Errorf("confine worker: %w", err)
@@ -71,7 +72,6 @@ func work(in io.Reader, out io.Writer) error {
 	if err != nil || start == nil {
 		return err // this child was not needed
 	}
-	engine.waiting = engine.memory.peak()
 	go engine.read(frames)
 	return engine.run(start)
 }
