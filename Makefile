@@ -113,8 +113,11 @@ unit: ## all Go tests without the race detector, cached if unchanged
 # from C, uses neither goroutines nor atomics, and each connection has its own
 # memory. The race detector leaves it out, because it would take a third of the
 # time; it watches the driver around it. `make lint` has already vetted the tests.
+# The first command compiles the programs that tests start: a test waits for linking
+# only.
 .PHONY: race
 race: ## all Go tests with the race detector, including end-to-end tests
+	CGO_ENABLED=0 $(GO) build -trimpath ./cmd/gateway ./cmd/mockmcp ./services/sandbox/testdata/worker
 	CGO_ENABLED=1 $(CLUSTER) $(GO) test -race -p 3 -gcflags='github.com/ncruces/go-sqlite3-wasm/...=-race=false' -vet=off -count=1 -timeout 20m ./...
 
 .PHONY: e2e

@@ -118,7 +118,7 @@ func buildReleased(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "worker")
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	build := exec.CommandContext(ctx, "go", "build", "-race=false", "-o", path, "./testdata/worker")
+	build := exec.CommandContext(ctx, "go", "build", "-race=false", "-trimpath", "-o", path, "./testdata/worker")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

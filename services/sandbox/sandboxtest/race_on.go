@@ -23,7 +23,7 @@ const buildTimeout = 3 * time.Minute
 func prepare() {
 	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
 	defer cancel()
-	build := exec.CommandContext(ctx, "go", "build", "-race=false", "-o", worker(), "mcpgateway/services/sandbox/testdata/worker")
+	build := exec.CommandContext(ctx, "go", "build", "-race=false", "-trimpath", "-o", worker(), "mcpgateway/services/sandbox/testdata/worker")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "failed to build the worker: %v\n%s", err, out)
