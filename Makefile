@@ -118,7 +118,7 @@ unit: ## all Go tests without the race detector, cached if unchanged
 .PHONY: race
 race: ## all Go tests with the race detector, including end-to-end tests
 	CGO_ENABLED=0 $(GO) build -trimpath ./cmd/gateway ./cmd/mockmcp ./services/sandbox/testdata/worker
-	CGO_ENABLED=1 $(CLUSTER) $(GO) test -race -p 3 -gcflags='github.com/ncruces/go-sqlite3-wasm/...=-race=false' -vet=off -count=1 -timeout 20m ./...
+	CGO_ENABLED=1 $(CLUSTER) $(GO) test -race -p 3 -gcflags='github.com/ncruces/go-sqlite3-wasm/...=-race=false' -vet=off -count=1 -timeout 30m ./...
 
 .PHONY: e2e
 e2e: ## end-to-end tests of the binary with real clients and upstream servers

@@ -3,7 +3,9 @@ package web
 import (
 	"bytes"
 	"errors"
+	"reflect"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/gofiber/fiber/v2"
@@ -73,5 +75,31 @@ func bodyProblems(err error) map[string]string {
 	case path == "":
 		path = "(body)"
 	}
-	return map[string]string{path: "this JSON " + wrong.JSONKind.String() + " is not valid here"}
+	return map[string]string{path: expected(wrong.GoType)}
+}
+
+// expected returns what a value of JSON must be for a Go type.
+func expected(t reflect.Type) string {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t == nil:
+		return "this kind of JSON value is not allowed here"
+	case t == reflect.TypeFor[time.Time]():
+		return "use a time such as 2026-12-31T23:59:59Z"
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return "use true or false"
+	case reflect.String:
+		return "use a string"
+	case reflect.Slice, reflect.Array:
+		return "use an array"
+	case reflect.Struct, reflect.Map:
+		return "use an object"
+	case reflect.Float32, reflect.Float64:
+		return "use a number"
+	}
+	return "use a whole number"
 }

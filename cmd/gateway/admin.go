@@ -25,7 +25,7 @@ const maxPasswordInput = 4096
 func admin(ctx context.Context, std streams, args []string) error {
 	verbs := map[string]func(context.Context, streams, []string) error{"create": adminCreate, "setup-link": adminSetupLink, "reset-factors": adminResetFactors}
 	if len(args) == 0 || verbs[args[0]] == nil {
-		return usagef("missing subcommand: create, setup-link or reset-factors")
+		return subcommandError(args, "create, setup-link or reset-factors")
 	}
 	return verbs[args[0]](ctx, std, args[1:])
 }

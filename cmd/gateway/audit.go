@@ -18,7 +18,7 @@ func audit(ctx context.Context, std streams, args []string) error {
 		return exportAudit(ctx, std, args[1:])
 	}
 	if len(args) == 0 || args[0] != "verify" {
-		return usagef("missing subcommand: verify or export")
+		return subcommandError(args, "verify or export")
 	}
 	if err := parse(flags(std, "audit verify"), args[1:]); err != nil {
 		return err

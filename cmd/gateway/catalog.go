@@ -14,7 +14,7 @@ import (
 // catalogCommand runs the subcommands of `gateway catalog`.
 func catalogCommand(ctx context.Context, std streams, args []string) error {
 	if len(args) == 0 || args[0] != "import" {
-		return usagef("missing subcommand: import")
+		return subcommandError(args, "import")
 	}
 	return catalogImport(ctx, std, args[1:])
 }

@@ -18,7 +18,7 @@ func connectorsCommand(ctx context.Context, std streams, args []string) error {
 		"create": connectorsCreate, "list": connectorsList, "revoke": connectorsRevoke,
 	}
 	if len(args) == 0 || verbs[args[0]] == nil {
-		return usagef("missing subcommand: create, list or revoke")
+		return subcommandError(args, "create, list or revoke")
 	}
 	return verbs[args[0]](ctx, std, args[1:])
 }

@@ -49,7 +49,7 @@ func TestConnectorsArguments(t *testing.T) {
 		err  string // part of standard error; empty if the command succeeds
 	}{
 		{"", 2, "missing subcommand: create, list or revoke"},
-		{"renew", 2, "missing subcommand"},
+		{"renew", 2, `unknown subcommand "renew": use create, list or revoke`},
 		{"create --name laptop", 2, "--project is required"},
 		{"create --project team", 2, "--name is required"},
 		{"create --project none --name laptop", 1, `There is no project "none".`},

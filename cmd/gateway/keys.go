@@ -21,7 +21,7 @@ func keys(ctx context.Context, std streams, args []string) error {
 		"create": keysCreate, "list": keysList, "rotate": keysRotate, "revoke": keysRevoke,
 	}
 	if len(args) == 0 || verbs[args[0]] == nil {
-		return usagef("missing subcommand: create, list, rotate or revoke")
+		return subcommandError(args, "create, list, rotate or revoke")
 	}
 	return verbs[args[0]](ctx, std, args[1:])
 }

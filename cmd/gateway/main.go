@@ -96,6 +96,15 @@ func (e errUsage) Error() string { return e.message }
 
 func usagef(format string, args ...any) error { return errUsage{fmt.Sprintf(format, args...)} }
 
+// subcommandError returns the error of a command whose arguments begin with none of
+// its subcommands.
+func subcommandError(args []string, subcommands string) error {
+	if len(args) == 0 {
+		return usagef("missing subcommand: %s", subcommands)
+	}
+	return usagef("unknown subcommand %q: use %s", args[0], subcommands)
+}
+
 // run runs the command line and returns the exit code.
 func run(ctx context.Context, std streams, args []string) int {
 	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {

@@ -10,7 +10,7 @@ import (
 
 func migrate(ctx context.Context, std streams, args []string) error {
 	if len(args) != 1 || args[0] != "up" && args[0] != "status" {
-		return usagef("missing subcommand: up or status")
+		return subcommandError(args, "up or status")
 	}
 	if args[0] == "status" {
 		if err := databaseExists(std); err != nil {

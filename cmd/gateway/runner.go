@@ -25,7 +25,7 @@ func runnerCommand(ctx context.Context, std streams, args []string) error {
 		"check": runnerCheck, "status": runnerStatus, "logs": runnerLogs, "restart": runnerRestart, "stop": runnerStop, "reload": runnerReload,
 	}
 	if len(args) == 0 || verbs[args[0]] == nil {
-		return usagef("missing subcommand: %s, or --local FILE", strings.Join(slices.Sorted(maps.Keys(verbs)), ", "))
+		return subcommandError(args, strings.Join(slices.Sorted(maps.Keys(verbs)), ", ")+", or --local FILE")
 	}
 	return verbs[args[0]](ctx, std, args[1:])
 }

@@ -30,7 +30,7 @@ func TestRunnerArguments(t *testing.T) {
 		{name: "no process", args: "--local " + file + " --listen 127.0.0.1:0 --max-processes 0 --token-file " + token, code: 2, err: "from 1 to 500"},
 		{name: "too many processes", args: "--local " + file + " --listen 127.0.0.1:0 --max-processes 501 --token-file " + token, code: 2, err: "from 1 to 500"},
 		{name: "http to another computer", args: "--local " + file + " --connect http://x.example --token-file " + token, code: 2, err: "--allow-http"},
-		{name: "unknown subcommand", args: "stat", code: 2, err: "missing subcommand"},
+		{name: "unknown subcommand", args: "stat", code: 2, err: `unknown subcommand "stat": use `},
 		{name: "status without a runner", args: "status --state " + filepath.Dir(file), code: 1, err: "no runner is running"},
 		{name: "logs without a name", args: "logs", code: 2, err: "name a server"},
 		{name: "two names", args: "restart a b", code: 2, err: `unexpected argument "b"`},

@@ -42,6 +42,7 @@ func TestLimitsOfRecipes(t *testing.T) {
 			{"code", recipeOfLengths(t, "code", code+1, 100, 100), "code"},
 			{"schema", recipeOfLengths(t, "schema", 100, schema+1, 100), "inputSchema"},
 			{"description", recipeOfLengths(t, "description", 100, 100, text+1), "description"},
+			{"unknown type", `{"name":"typed","description":"x","code":"return 1","inputSchema":{"type":"object","properties":{"a":{"type":"strin"}}}}`, "inputSchema"},
 		} {
 			status := 201
 			if tt.field != "" {

@@ -104,8 +104,10 @@ func notJSON(text string) string {
 		return "this is YAML, as used by Continue and Goose: convert the entries to JSON, or add their URLs"
 	case strings.ContainsAny(text[:min(len(text), 1)], `{"/`):
 		return ""
+	case strings.HasPrefix(text, "["):
+		return "this is a JSON array: use an object with the servers by name, or one URL"
 	case strings.ContainsAny(text, " \t\r\n{[") || !strings.ContainsAny(text, ".:"):
-		return "this is neither JSON nor a URL"
+		return "this is neither a JSON object nor one URL"
 	}
 	return "a URL must start with http:// or https://"
 }

@@ -311,7 +311,7 @@ func (r *loader) publicURL(vars variables, loopback bool) *url.URL {
 		r.addProblem("GATEWAY_PUBLIC_URL: set it to the URL that clients use, because GATEWAY_ADDR has no host")
 		return &url.URL{}
 	}
-	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || strings.Trim(u.Path, "/") != "" {
+	if err != nil || !IsOrigin(u) {
 		r.addProblem("GATEWAY_PUBLIC_URL: %q is not an origin such as https://gateway.example.com", text)
 		return &url.URL{}
 	}
@@ -323,6 +323,12 @@ func (r *loader) publicURL(vars variables, loopback bool) *url.URL {
 		}
 	}
 	return &url.URL{Scheme: u.Scheme, Host: u.Host}
+}
+
+// IsOrigin reports whether a URL is an origin of http or https: it has a host and
+// neither credentials, path, query nor fragment.
+func IsOrigin(u *url.URL) bool {
+	return u.Hostname() != "" && (u.Scheme == "http" || u.Scheme == "https") && u.RawQuery == "" && u.Fragment == "" && u.User == nil && strings.Trim(u.Path, "/") == ""
 }
 
 func (r *loader) prefixes(name, list string) []netip.Prefix {

@@ -161,7 +161,7 @@ func (r *reader) serverResultLimit(dst **int64) field {
 }
 
 func (r *reader) number(dst **float64, max float64) field {
-	wanted := fmt.Sprintf("use a number from 0 to %g", max)
+	wanted := "use a number from 0 to " + strconv.FormatFloat(max, 'f', -1, 64)
 	decode := func(raw []byte) (float64, bool) {
 		v, err := strconv.ParseFloat(strings.TrimSpace(string(raw)), 64)
 		return v, err == nil && rawjson.IsNumber(raw)

@@ -49,6 +49,7 @@ type values struct {
 	Image     string
 	PublicURL string
 	Host      string // of the public URL
+	Port      string // of the public URL, 443 by default
 	Upstream  string // host and port at which a proxy on the same machine reaches the gateway
 	Drain     time.Duration
 	Grace     int // seconds between the signal to stop and the end of the process
@@ -110,10 +111,10 @@ func valuesOf(kind string, set []config.Setting, version string) (*values, error
 	}
 	v.PublicURL = cmp.Or(given["GATEWAY_PUBLIC_URL"], placeholder)
 	public, err := url.Parse(v.PublicURL)
-	if err != nil || public.Hostname() == "" || strings.ContainsAny(public.Host, " \t\r\n\"'{};$") {
+	if err != nil || !config.IsOrigin(public) || strings.ContainsAny(public.Host, " \t\r\n\"'{};$") {
 		return nil, fmt.Errorf("GATEWAY_PUBLIC_URL: %q is not an origin such as %s", v.PublicURL, placeholder)
 	}
-	v.PublicURL, v.Host = public.Scheme+"://"+public.Host, public.Hostname()
+	v.PublicURL, v.Host, v.Port = public.Scheme+"://"+public.Host, public.Hostname(), cmp.Or(public.Port(), "443")
 	if v.Upstream, err = upstream(given["GATEWAY_ADDR"]); err != nil {
 		return nil, err
 	}

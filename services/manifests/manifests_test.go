@@ -62,7 +62,7 @@ func TestTimesToStop(t *testing.T) {
 func TestSettingsAreInForce(t *testing.T) {
 	environ := []string{"GATEWAY_PUBLIC_URL=https://mcp.example.org:8443", "GATEWAY_ADDR=0.0.0.0:9000"}
 	for kind, want := range map[string]string{
-		"nginx": "server_name mcp.example.org;", "caddy": "https://mcp.example.org:8443 {\n\treverse_proxy 127.0.0.1:9000\n}", "systemd": `"GATEWAY_PUBLIC_URL=https://mcp.example.org:8443"`,
+		"nginx": "listen 8443 ssl;\n    http2 on;\n    server_name mcp.example.org;", "caddy": "https://mcp.example.org:8443 {\n\treverse_proxy 127.0.0.1:9000\n}", "systemd": `"GATEWAY_PUBLIC_URL=https://mcp.example.org:8443"`,
 		"kubernetes": `image: "registry.example.com/gateway:1.2.3"`,
 	} {
 		if out := printed(t, kind, environ...); !strings.Contains(out, want) {
@@ -92,6 +92,7 @@ func TestValuesAreQuoted(t *testing.T) {
 
 func TestInvalidSettingsAreNamed(t *testing.T) {
 	for setting, want := range map[string]string{
+		"GATEWAY_PUBLIC_URL=https://a.example/path": "GATEWAY_PUBLIC_URL: ", "GATEWAY_PUBLIC_URL=ftp://a.example": "GATEWAY_PUBLIC_URL: ",
 		"GATEWAY_PUBLIC_URL=https://a.example;x": "GATEWAY_PUBLIC_URL: ", "GATEWAY_ADDR=8080": "GATEWAY_ADDR: ", "GATEWAY_DRAIN_DELAY=soon": "GATEWAY_DRAIN_DELAY: ",
 	} {
 		if _, err := manifests.Print("nginx", []string{setting}, "1"); err == nil || !strings.Contains(err.Error(), want) {

@@ -94,7 +94,10 @@ func (c *Cursors) open(b Binding, cursor string) (revision, position string, err
 		return "", "", invalid(nil)
 	}
 	plain, err := c.sealer.OpenToken(b.purpose(), cursor)
-	if err != nil {
+	switch {
+	case fault.From(err).Kind == fault.KindInvalid:
+		return "", "", invalid(nil)
+	case err != nil:
 		return "", "", invalid(err)
 	}
 	if len(plain) < headSize || plain[0] != cursorVersion {

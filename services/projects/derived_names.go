@@ -4,8 +4,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"mcpgateway/services/declaration"
+	"mcpgateway/services/fault"
 	"mcpgateway/services/toolset"
 )
 
@@ -15,8 +19,17 @@ const (
 	maxDerivedAlias = 32
 )
 
-// SlugOf returns the slug derived from a name, or "" if there is none.
-func SlugOf(name string) string { return derived(name, 64) }
+// SlugFor returns the entered slug, or else the one derived from the name. It returns
+// VALIDATION_FAILED with the problem of the field if the name gives none.
+func SlugFor(field, entered, name string) (string, error) {
+	if entered != "" {
+		return entered, nil
+	}
+	if slug := derived(name, 64); slug != "" {
+		return slug, nil
+	}
+	return "", fault.Validation(map[string]string{field: "enter a slug: the name has no Latin letters or digits for one"})
+}
 
 // FreeSlug returns a slug that is not taken, derived from the first name that
 // allows one.
@@ -53,14 +66,18 @@ func firstFree(base string, taken func(string) bool) string {
 	return name
 }
 
+// latin replaces letters of Latin scripts that have no decomposition.
+var latin = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "ı", "i")
+
 // derived returns a name in lower case, with hyphens for everything except
-// ASCII letters and digits, truncated to most bytes.
+// letters without their marks and digits, truncated to most bytes.
 func derived(name string, most int) string {
 	var b strings.Builder
-	for _, r := range strings.ToLower(name) {
+	for _, r := range norm.NFKD.String(latin.Replace(strings.ToLower(name))) {
 		switch {
 		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
 			b.WriteRune(r)
+		case unicode.Is(unicode.Mn, r):
 		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
 			b.WriteByte('-')
 		}

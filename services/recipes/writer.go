@@ -165,7 +165,9 @@ func validate(row *models.Recipe) map[string]string {
 	} else if err := sandbox.Check(row.Code); err != nil {
 		problems["code"] = "correct the syntax: " + err.Error()
 	}
-	if why := schema.NewValidator().UncheckedReason(toolset.RecipeDefinition(row)); why != "" {
+	if why := schema.Problem([]byte(row.InputSchema)); why != "" {
+		problems["inputSchema"] = "correct the schema: " + why
+	} else if why := schema.NewValidator().UncheckedReason(toolset.RecipeDefinition(row)); why != "" {
 		problems["inputSchema"] = "inputs can't be checked against this schema: " + why
 	}
 	return problems

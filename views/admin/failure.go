@@ -65,6 +65,9 @@ func words(s FailedServer, kind, parameter string) Failure {
 	case "no-connection":
 		return Failure{Title: "No connection in time", Advice: endpoint(s.URL) + " didn't accept the connection. Is the host right, and does a firewall allow it?", Fix: FixURL}
 	case "certificate":
+		if strings.Contains(parameter, "first record does not look like a TLS handshake") {
+			return Failure{Title: "No TLS at this address", Advice: endpoint(s.URL) + " doesn't speak https. If the server speaks http, use http://.", Fix: FixURL}
+		}
 		return Failure{Title: "Certificate not trusted", Advice: sentence(strings.TrimPrefix(parameter, "tls: failed to verify certificate: x509: ")), Fix: FixURL}
 	case "blocked":
 		return Failure{Title: "Private address blocked", Advice: "Allow it with GATEWAY_EGRESS_ALLOW.", Fix: FixURL}

@@ -84,6 +84,9 @@ func sentence(s string) string {
 	if s == "" {
 		return ""
 	}
+	if word, _, _ := strings.Cut(s, " "); strings.HasSuffix(word, ":") {
+		return ended(s) // a name, which is case-sensitive
+	}
 	r := []rune(s)
 	return ended(strings.ToUpper(string(r[0])) + string(r[1:]))
 }

@@ -305,7 +305,7 @@ func itemHead(p RegistryItemProps) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if !s.Local() && !s.IsOwn() {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<span class=\"jump\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<span class=\"to-form\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -24,8 +24,8 @@ import (
 // changes nothing.
 const firstCode = `// Find tools for a task.
 const found = await gateway.search("what you want to do");
-console.log(found.results.length, "tools");
-return found.results.map((tool) => tool.name);
+console.log(found.total, "tools");
+return found.candidates.map((tool) => tool.name);
 `
 
 // Workbench serves GET /admin/projects/:projectSlug/code-mode. ?run= fills in the

@@ -49,6 +49,21 @@ func TestWorkbenchFunctions(t *testing.T) {
 	}
 }
 
+// TestFirstCodeRuns runs the code that the form has at first.
+func TestFirstCodeRuns(t *testing.T) {
+	a := routestest.NewAdmin(t)
+	_, body, _ := a.Send(t, "/admin/projects/p/code-mode", nil)
+	code := regexp.MustCompile(`(?s)<textarea[^>]* name="code"[^>]*>(.*?)</textarea>`).FindStringSubmatch(body)
+	if code == nil {
+		t.Fatal("there is no code")
+	}
+	a.Send(t, "/admin/projects/p/code-mode/run", url.Values{"code": {html.UnescapeString(code[1])}, "input": {"{}"}})
+	runs, err := a.Services.CodeRuns.List(t.Context(), projectID(t, a), "", 10)
+	if err != nil || len(runs) != 1 || !runs[0].OK {
+		t.Errorf("%d runs, %+v (%v)", len(runs), runs, err)
+	}
+}
+
 func TestFindKeepsCode(t *testing.T) {
 	a := routestest.NewAdmin(t)
 	form := url.Values{"code": {"return 'unsent'"}, "input": {"{}"}, "dryRun": {"on"}, "find": {"days"}, "only": {"functions"}}

@@ -259,7 +259,7 @@ func records(project *toolset.Snapshot) bool {
 
 func retentionOf(project *toolset.Snapshot) views.Retention {
 	row := project.Project
-	return views.Retention{Calls: row.RetentionCalls, Payloads: row.RetentionPayloads, Runs: row.RetentionRuns}
+	return views.Retention{Calls: row.RetentionCalls, Payloads: min(row.RetentionPayloads, row.RetentionCalls), Runs: row.RetentionRuns}
 }
 
 // callProps converts a call for its page.

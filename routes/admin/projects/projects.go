@@ -109,11 +109,11 @@ func (p *Projects) Create(c *fiber.Ctx) error {
 		Name: strings.TrimSpace(web.FormValue(c, "name")), Slug: strings.TrimSpace(web.FormValue(c, "projectSlug")),
 		Description: strings.TrimSpace(web.FormValue(c, "description")), AuthMode: web.FormValue(c, "authMode"),
 	}
-	slug, mode := props.Slug, models.AuthMode(props.AuthMode)
-	if slug == "" {
-		slug = projects.SlugOf(props.Name)
-	}
+	slug, mode := "", models.AuthMode(props.AuthMode)
 	err := unnamed(props.Name)
+	if err == nil {
+		slug, err = projects.SlugFor("projectSlug", props.Slug, props.Name)
+	}
 	if err == nil {
 		_, err = p.store.CreateProject(c.UserContext(), slug, &declaration.Project{Name: &props.Name, Description: &props.Description, AuthMode: &mode})
 	}

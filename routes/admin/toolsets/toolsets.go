@@ -92,9 +92,9 @@ func (a *Toolsets) Create(c *fiber.Ctx) error {
 	if form.Name == "" {
 		return a.form(c, p, views.FormProps{Form: form}, fault.Validation(map[string]string{"name": "enter a name"}))
 	}
-	slug := form.Slug
-	if slug == "" {
-		slug = projects.SlugOf(form.Name)
+	slug, err := projects.SlugFor("slug", form.Slug, form.Name)
+	if err != nil {
+		return a.form(c, p, views.FormProps{Form: form}, err)
 	}
 	row, err := a.store.Create(c.UserContext(), p.Project.Slug, slug, declared(form))
 	if err != nil {

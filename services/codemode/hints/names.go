@@ -322,7 +322,7 @@ func (p *program) noTool(alias, name string) string {
 // its failure ended the run or nothing checked it.
 func (p *program) unknownReceipts() {
 	for i, c := range p.calls {
-		if c.Error == "" || len(p.found) >= Max || c.Tool == "fetch" || strings.HasPrefix(c.Tool, "gateway_") || slices.ContainsFunc(p.tools, func(t Tool) bool { return t.Full == c.Tool }) {
+		if c.Error == "" || len(p.found) >= Max || c.Tool == "fetch" || strings.HasPrefix(c.Tool, "gateway_") || strings.HasPrefix(c.Tool, "gateway.") || slices.ContainsFunc(p.tools, func(t Tool) bool { return t.Full == c.Tool }) {
 			continue
 		}
 		if p.Error == nil && !p.isIgnored(i) {

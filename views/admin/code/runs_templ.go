@@ -149,7 +149,7 @@ func Runs(p RunsProps) templ.Component {
 							return nil
 						})
 						templ_7745c5c3_Err = ui.Table(ui.TableProps{Caption: "Runs of code", HideCaption: true, Columns: []ui.Column{
-							{Label: "When"}, {Label: "By"}, {Label: "State"}, {Label: "Calls", Num: true, Wide: true}, {Label: "Time", Num: true},
+							{Label: "When"}, {Label: "By", Wide: true}, {Label: "State"}, {Label: "Calls", Num: true, Wide: true}, {Label: "Time", Num: true},
 						}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
@@ -374,14 +374,14 @@ func runRow(p RunsProps, run RunRow) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "</td><td class=\"break\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "</td><td class=\"break wide\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var14 string
 		templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(run.By))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code/runs.templ`, Line: 100, Col: 38}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code/runs.templ`, Line: 100, Col: 43}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 		if templ_7745c5c3_Err != nil {
