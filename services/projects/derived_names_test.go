@@ -12,7 +12,7 @@ func TestSlugFor(t *testing.T) {
 		{"Entered", "Name", "Entered"},
 		{"", "My Project 2", "my-project-2"},
 		{"", "Über Größe & Co", "uber-grosse-co"},
-		{"", "Łódź, København, Æther", "lodz-kobenhavn-aether"},
+		{"", "Łódź, København, Ægir", "lodz-kobenhavn-aegir"},
 		{"", "日本 A", "a"},
 		{"", "日本語", ""},
 		{"", "--", ""},
