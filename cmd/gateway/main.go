@@ -44,10 +44,10 @@ func commands() map[string]command {
 	return map[string]command{
 		"serve":       {"serve [--addr HOST:PORT] [--config FILE | --local FILE …] [--watch] [--state DIR] [--demo] [--dev]", serve},
 		"apply":       {"apply -f FILE [--dry-run] [--prune]", apply},
-		"export":      {"export [-o FILE] [--project SLUG]", export},
+		"export":      {"export [-o FILE] [--project SLUG] [--people]", export},
 		"keys":        {"keys create|list|rotate|revoke --project SLUG …", keys},
 		"connectors":  {"connectors create|list|revoke --project SLUG …", connectorsCommand},
-		"catalog":     {"catalog import --file F | --from URL [--dry-run]", catalogCommand},
+		"catalog":     {"catalog import --file F | --from URL [--dry-run] [--approve-removals N]", catalogCommand},
 		"admin":       {"admin create --email E [--password-stdin] | setup-link | reset-factors --email E", admin},
 		"audit":       {"audit verify | export [--format jsonl|csv] [--after N]", audit},
 		"rekey":       {"rekey", rekey},

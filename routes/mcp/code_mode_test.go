@@ -40,8 +40,9 @@ type toolAnswer struct {
 		}
 	}
 	Error *struct {
-		Code int
-		Data struct{ Code string }
+		Code    int
+		Message string
+		Data    struct{ Code string }
 	}
 }
 

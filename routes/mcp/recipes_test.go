@@ -195,7 +195,7 @@ func TestRecipeProposal(t *testing.T) {
 		if names := w.names(t, "p", w.key); strings.Contains(names, "gateway__") {
 			t.Errorf("a proposal is listed: %s", names)
 		}
-		if a := w.call(t, "p", w.key, "gateway__days_until", `{}`); a.Error == nil || a.Error.Code != -32002 {
+		if a := w.call(t, "p", w.key, "gateway__days_until", `{}`); a.Error == nil || a.Error.Code != -32002 || !strings.Contains(a.Error.Message, "This project has no recipe") {
 			t.Errorf("a proposal is called: %+v", a)
 		}
 		items := w.api(t, "GET", "/p/recipes", "", 200)["items"].([]any)

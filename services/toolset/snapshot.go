@@ -420,6 +420,8 @@ func (s *Snapshot) explainMissing(name string) string {
 	}
 	server := s.Server(alias)
 	switch {
+	case alias == GatewayAlias && s.HasRecipes():
+		return fmt.Sprintf("There is no tool %s. This project has no recipe %q.", shown, clip(tool, 128))
 	case server == nil:
 		return fmt.Sprintf("There is no tool %s. No server of this project has the alias %q.", shown, clip(alias, 64))
 	default:
