@@ -69,6 +69,9 @@ func TestSettingsAreInForce(t *testing.T) {
 			t.Errorf("%s has no %s:\n%s", kind, want, out)
 		}
 	}
+	if !strings.Contains(printed(t, "nginx"), "proxy_set_header Upgrade $http_upgrade;") {
+		t.Error("nginx doesn't forward the upgrade of runners")
+	}
 	if !strings.Contains(printed(t, "nginx"), "server_name gateway.example.com;") {
 		t.Error("no placeholder without a public URL")
 	}
