@@ -136,7 +136,9 @@ func TestGarbageIsInvalid(t *testing.T) {
 	garbage = append(garbage, r.SealToken("session", []byte("x")))
 	for _, s := range garbage {
 		position, err := c.Open(toolSearch(), "17", s)
-		wantInvalid(t, s, position, err)
+		if wantInvalid(t, s, position, err); fault.From(err).Cause != nil { // a cause is logged as an error of the gateway
+			t.Errorf("%s: cause %v", s, fault.From(err).Cause)
+		}
 	}
 }
 

@@ -20,6 +20,8 @@ func TestFailuresInWords(t *testing.T) {
 		{admin.FailedServer{Reason: "timeout:20s", URL: address}, "Timed out after 20 s", "The server accepted the connection but didn't respond.", admin.FixRetry, "We can't reach this server: timed out after 20 s."},
 		{admin.FailedServer{Reason: "timeout", URL: address}, "Timed out", "The server accepted the connection but didn't respond.", admin.FixRetry, "We can't reach this server: timed out."},
 		{admin.FailedServer{Reason: "certificate:tls: failed to verify certificate: x509: certificate has expired", URL: address}, "Certificate not trusted", "Certificate has expired.", admin.FixURL, "We can't reach this server: certificate not trusted."},
+		{admin.FailedServer{Reason: "certificate:tls: first record does not look like a TLS handshake", URL: address}, "No TLS at this address", "mcp.linear.app:443 doesn't speak https. If the server speaks http, use http://.", admin.FixURL, "We can't reach this server: no TLS at this address."},
+		{admin.FailedServer{Reason: "other", URL: address, Message: "foo: unknown key"}, "Request failed", "foo: unknown key.", admin.FixRetry, "We can't reach this server: request failed."},
 		{admin.FailedServer{Reason: "credentials", URL: address, HasCredentials: true}, "Token rejected", "Check that the token is complete and hasn't expired.", admin.FixToken, "This server doesn't work: token rejected."},
 		{admin.FailedServer{Reason: "credentials", URL: address}, "Token missing", "Add the token this server needs.", admin.FixToken, "This server doesn't work: token missing."},
 		{admin.FailedServer{Reason: "credentials", URL: address, OAuth: true}, "Token rejected", "Reconnect to sign in again.", admin.FixReconnect, "This server doesn't work: token rejected."},
