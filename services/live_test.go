@@ -7,11 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services"
 	"mcpgateway/services/access"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/config"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/gateway"
@@ -21,7 +20,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // start runs the services on the database dsn until the test ends.
 func start(t *testing.T, dsn string) *services.Services {

@@ -15,10 +15,11 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/goleak"
+
+	"mcpgateway/services/background/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // start runs the command. It returns its URL and a function that stops it.
 func start(t *testing.T, args ...string) (url string, stop func() (stderr string, err error)) {
@@ -59,7 +60,7 @@ func TestFlags(t *testing.T) {
 			url, stop := start(t, append(tc.args, "-stats")...)
 			tr := &http.Transport{}
 			t.Cleanup(tr.CloseIdleConnections)
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			cs, err := mcp.NewClient(&mcp.Implementation{Name: "t", Version: "1"}, nil).Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: tr}}, nil)
 			if err != nil {

@@ -7,20 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/upstream/upstreamtest"
 	"mcpgateway/web/webtest"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m,
-		// A server's cleaner wakes up every 10 s to check for the server's end.
-		// The clock of all servers never ends.
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"))
+	leaktest.Main(m)
 }
 
 // app is a whole application with an upstream.

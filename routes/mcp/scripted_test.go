@@ -23,6 +23,7 @@ import (
 	"mcpgateway/routes/mcp/resume"
 	"mcpgateway/routes/mcp/session"
 	"mcpgateway/routes/routestest"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web"
@@ -98,11 +99,7 @@ func leaveNothing(t *testing.T) {
 	t.Cleanup(func() {
 		leakChecked.Delete(t)
 		if !t.Failed() {
-			goleak.VerifyNone(t, before,
-				// The cleaner of the server checks only every 10 seconds
-				// whether it must stop. The clock is shared by the process.
-				goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
-				goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"))
+			leaktest.Verify(t, before)
 		}
 	})
 }
@@ -349,7 +346,7 @@ func (g *gate) wait(t *testing.T, what string) {
 	t.Helper()
 	select {
 	case <-g.c:
-	case <-time.After(10 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Fatalf("timed out: %s", what)
 	}
 }

@@ -14,13 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/routes"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/oauthserver"
 	"mcpgateway/services/secrets"
@@ -29,11 +28,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m,
-		// A server's cleaner wakes up every 10 s to check for the server's end.
-		// The clock of all servers never ends.
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"))
+	leaktest.Main(m)
 }
 
 const password = "a pass phrase of these tests only"

@@ -16,17 +16,14 @@ import (
 	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/secrets"
 	"mcpgateway/web/guard"
 	"mcpgateway/web/webtest"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m,
-		// A server's cleaner wakes up every 10 s to check for the server's end.
-		// The clock of all servers never ends.
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+	leaktest.Main(m,
 		// The clock of the highlighter's expressions ends a while after the last match.
 		goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
 }

@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/catalog/importer"
 	"mcpgateway/services/egress"
@@ -28,13 +28,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if err := withDefaults.Close(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = max(code, 1)
-		}
-		os.Exit(code)
-	}))
+	code := leaktest.Run(m)
+	if err := withDefaults.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
 }
 
 // withDefaults has the built-in data.

@@ -6,16 +6,16 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/checklist"
 	"mcpgateway/services/toolset"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 

@@ -3,12 +3,11 @@ package codemode_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/sandbox/sandboxtest"
 )
 
 func TestMain(m *testing.M) {
 	sandboxtest.Worker()
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }

@@ -17,12 +17,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/egress"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func clients(t *testing.T, allow []netip.Prefix, options ...egress.Option) *egress.Clients {
 	t.Helper()
@@ -343,7 +342,7 @@ func TestRebind(t *testing.T) {
 	c := clients(t, prefixes("127.0.0.2/32"), egress.WithResolver(resolver(answer)))
 	url := "http://rebind.test:" + port
 	ask := func() error {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 		if err != nil {

@@ -7,9 +7,8 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"mcpgateway/models"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/gateway/gatewaytest"
@@ -17,7 +16,7 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 const (
 	v2024, v2503, v2506, v2511 = "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"

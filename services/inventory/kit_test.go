@@ -12,15 +12,14 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/upstream/pool"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // everything are the capabilities of an upstream that announces every change.
 const everything = `{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true}}`

@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/locks"
 )
 
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		fmt.Println(holdForever(dsn))
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 func holdForever(dsn string) error {

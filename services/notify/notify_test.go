@@ -9,18 +9,18 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/notify"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // testTimeout is the timeout for events that must happen.
-const testTimeout = 20 * time.Second
+const testTimeout = 30 * time.Second
 
 // process is a gateway process: a pool, a feed and its received topics.
 type process struct {

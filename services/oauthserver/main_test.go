@@ -13,20 +13,20 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/access/rights"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/oauthserver"
 	"mcpgateway/services/secrets"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 const (
 	issuer   = "https://gateway.example"

@@ -12,14 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"mcpgateway/models"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/runners"
 	"mcpgateway/services/runners/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // fakeRunner is a runner in this process.
 type fakeRunner struct {

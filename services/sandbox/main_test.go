@@ -4,8 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/sandbox"
 )
 
@@ -21,5 +20,5 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == callsCommand {
 		os.Exit(probeCalls())
 	}
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }

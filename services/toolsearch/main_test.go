@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"mcpgateway/models"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
 	"mcpgateway/services/secrets"
@@ -19,7 +18,7 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // fixture builds a project.
 type fixture struct{ source toolset.Source }

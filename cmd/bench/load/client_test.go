@@ -13,13 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"mcpgateway/cmd/bench/load"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // endpoint returns the endpoint at a URL.
 func endpoint(t *testing.T, raw, revision string) load.Endpoint {

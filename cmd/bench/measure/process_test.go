@@ -15,13 +15,12 @@ import (
 
 	"mcpgateway/cmd/bench/load"
 	"mcpgateway/cmd/bench/measure"
+	"mcpgateway/services/background/leaktest"
 )
 
 func TestMain(m *testing.M) {
 	// Goroutines that fasthttp ends only seconds after its shutdown.
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
+	leaktest.Main(m,
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*HostClient).connsCleaner"),
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*TCPDialer).tcpAddrsClean"),
 	)

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"go.uber.org/goleak"
+	"mcpgateway/services/background/leaktest"
 )
 
 // TestMain runs the tests or a job. A suite starts this binary as its client under
@@ -18,7 +18,7 @@ import (
 // environment.
 func TestMain(m *testing.M) {
 	if len(os.Args) != 3 || os.Args[1] != "client" {
-		goleak.VerifyTestMain(m)
+		leaktest.Main(m)
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -15,9 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"mcpgateway/cmd/internal/stage"
+	"mcpgateway/services/background/leaktest"
 )
 
 const startLimit = 30 * time.Second
@@ -37,10 +36,9 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(status int) {
-		_ = os.RemoveAll(folder) // in the system's temporary folder
-		os.Exit(status)
-	}))
+	code := leaktest.Run(m)
+	_ = os.RemoveAll(folder) // in the system's temporary folder
+	os.Exit(code)
 }
 
 // upstream is a server in another program.

@@ -10,16 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"mcpgateway/cmd/internal/stage"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
 const (
 	project = "matrix"
 	// operationLimit is the timeout of one operation.
-	operationLimit = 10 * time.Second
+	operationLimit = 30 * time.Second
 )
 
 func TestMain(m *testing.M) {
@@ -27,7 +26,7 @@ func TestMain(m *testing.M) {
 		relay(os.Args[2])
 		return
 	}
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 // TestMatrix tests every upstream revision with every client generation, over HTTP

@@ -12,11 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/catalog/registries"
 	"mcpgateway/services/catalog/sources"
@@ -24,9 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"))
+	leaktest.Main(m)
 }
 
 // world is a gateway with rows of every kind.

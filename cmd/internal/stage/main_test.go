@@ -3,7 +3,7 @@ package stage_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"mcpgateway/services/background/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }

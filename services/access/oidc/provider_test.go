@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"golang.org/x/crypto/argon2"
 	"gorm.io/gorm"
 
@@ -23,13 +22,14 @@ import (
 	"mcpgateway/services/access/oidctest"
 	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/secrets"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // clock is the real time with an adjustable offset.
 type clock struct {

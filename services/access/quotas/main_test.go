@@ -5,17 +5,17 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/access/accesstest"
 	"mcpgateway/services/access/quotas"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/fault"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // world is one database with a clock for all its replicas.
 type world struct {

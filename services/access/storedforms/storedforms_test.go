@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
@@ -20,6 +19,7 @@ import (
 	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/access/storedforms"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/secrets"
@@ -27,7 +27,7 @@ import (
 
 const email = "ada@example.com"
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // formsWorld is a user with a session and stored forms.
 type formsWorld struct {

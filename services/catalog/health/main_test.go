@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/catalog/health"
 	"mcpgateway/services/egress"
@@ -24,7 +24,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // clock is set by tests.
 type clock struct {

@@ -14,17 +14,17 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"gorm.io/gorm"
 
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/background"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/catalog/icons"
 	"mcpgateway/services/egress"
 	"mcpgateway/services/notify"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // clock is set by tests.
 type clock struct {

@@ -7,17 +7,17 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/catalog/registries"
 	"mcpgateway/services/fault"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // world is a Store with a catalog in which every entry exists but "unknown".
 type world struct {

@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/oauthclient/authserver"
 	"mcpgateway/services/secrets"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // serve returns a Client and the origin of a server that runs until the test
 // ends.

@@ -15,9 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"mcpgateway/services/background"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/runner/bridge"
 	"mcpgateway/services/runner/entry"
 	"mcpgateway/services/runner/process"
@@ -36,7 +35,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, process.Launch(os.Args[2:]))
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 var programs atomic.Int64

@@ -17,12 +17,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/background"
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/egress"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/page"
@@ -33,7 +33,7 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 const (
 	model   = "bag-of-words"

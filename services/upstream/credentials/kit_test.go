@@ -7,15 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"mcpgateway/services/background/leaktest"
 	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/upstream"
 	"mcpgateway/services/upstream/pool"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // newPool returns a pool that is closed after the test.
 func newPool(t testing.TB) *pool.Pool {
