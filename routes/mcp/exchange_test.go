@@ -98,7 +98,7 @@ func TestResponseFormat(t *testing.T) {
 // of a streamed request.
 func routesEventually(t *testing.T, s *server, part string) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for !strings.Contains(s.Log.String(), part) {
@@ -414,7 +414,7 @@ func TestMessagesAfterResponse(t *testing.T) {
 		c := <-kept
 		c.progress(1)
 		c.Notify("notifications/message", []byte(`{}`))
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		if _, _, err := c.Ask(ctx, "roots/list", nil); !fault.Is(err, fault.CodeUnavailable) {
 			t.Errorf("Ask after the response: got %v, want UNAVAILABLE", err)
 		}

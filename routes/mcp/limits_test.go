@@ -49,7 +49,7 @@ func TestMaxOpenStreams(t *testing.T) {
 				s.stream(t, request{path: "sse", header: header("Authorization", "Bearer "+other, "Accept", "text/event-stream")})
 			}
 			last.close()
-			deadline := time.Now().Add(10 * time.Second)
+			deadline := time.Now().Add(30 * time.Second)
 			for {
 				resp, err := s.try(streams[1])
 				if err != nil {

@@ -145,7 +145,7 @@ func TestUpdatesOfStatelessServer(t *testing.T) {
 	ann := s.session(t)
 	stream := s.stream(t, request{header: streamHeader(ann)})
 	s.resourceRequest(t, ann, "subscribe")
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	for up.Notify("notifications/resources/updated", []byte(`{"uri":"test://a"}`)) == 0 {
 		if time.Now().After(deadline) {
 			t.Fatal("the upstream has no stream for the resource")

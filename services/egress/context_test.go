@@ -72,17 +72,17 @@ func TestEarlierDeadlinesAreIgnored(t *testing.T) {
 		}
 		<-done
 	}
-	short := limited(50 * time.Millisecond)
+	short := limited(500 * time.Millisecond)
 	succeed("at once", short, func() { answers <- plainAnswer })
-	succeed("before the header", limited(4*time.Second), func() {
+	succeed("before the header", limited(30*time.Second), func() {
 		<-short.Done()
 		answers <- plainAnswer
 	})
-	short = limited(50 * time.Millisecond)
+	short = limited(500 * time.Millisecond)
 	succeed("at once again", short, func() { answers <- plainAnswer })
 	<-short.Done()
-	succeed("behind an idle time", limited(4*time.Second), func() { answers <- plainAnswer })
-	short = limited(50 * time.Millisecond)
+	succeed("behind an idle time", limited(30*time.Second), func() { answers <- plainAnswer })
+	short = limited(500 * time.Millisecond)
 	succeed("at once, for the last time", short, func() { answers <- plainAnswer })
 	late := limited(100 * time.Millisecond)
 	if _, _, err := send(late, c, "POST", s.url, "{}"); !errors.Is(err, context.DeadlineExceeded) || late.Err() == nil {
@@ -113,7 +113,7 @@ func TestContextsEndRequests(t *testing.T) {
 					})
 					limit, want := time.Hour, context.Canceled
 					if !cancelled {
-						limit, want = 100*time.Millisecond, context.DeadlineExceeded
+						limit, want = 500*time.Millisecond, context.DeadlineExceeded
 					}
 					ctx, cancel := context.WithTimeout(t.Context(), limit)
 					defer cancel()
@@ -129,7 +129,7 @@ func TestContextsEndRequests(t *testing.T) {
 					if _, _, err := send(ctx, local(t), "POST", s.url, "{}"); !errors.Is(err, want) || !errors.Is(ctx.Err(), want) {
 						t.Errorf("got %v, context error %v", err, ctx.Err())
 					}
-					if late := (<-ended).Sub(<-over); late > 50*time.Millisecond {
+					if late := (<-ended).Sub(<-over); late > 5*time.Second {
 						t.Errorf("server noticed after %s", late)
 					}
 				})
@@ -150,9 +150,9 @@ func waitFor(t *testing.T, happened func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(10 * time.Second); !happened(); <-tick.C {
+	for deadline := time.Now().Add(30 * time.Second); !happened(); <-tick.C {
 		if time.Now().After(deadline) {
-			t.Fatal("event did not happen within 10 s")
+			t.Fatal("event did not happen within 30 s")
 		}
 	}
 }

@@ -231,7 +231,7 @@ func TestConcurrentCountingIsExact(t *testing.T) {
 	}
 	running.Wait()
 	var total int
-	deadline := time.Now().Add(10 * time.Second) // the text can be 1 s old
+	deadline := time.Now().Add(30 * time.Second) // the text can be 1 s old
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for total != 8000 && time.Now().Before(deadline) {

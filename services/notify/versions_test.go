@@ -59,7 +59,7 @@ func TestOlderReplicas(t *testing.T) {
 		if err := mine.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for deadline := time.Now().Add(10 * time.Second); older(); { // the server ends it soon after the client
+		for deadline := time.Now().Add(30 * time.Second); older(); { // the server ends it soon after the client
 			if time.Now().After(deadline) {
 				t.Fatal("an ended replica is found")
 			}

@@ -22,7 +22,7 @@ const (
 	maxRounds  = 4              // maximum results that require input
 
 	// cancelLimit is the maximum time until an upstream receives a cancellation.
-	cancelLimit = 3 * time.Second
+	cancelLimit = 10 * time.Second
 )
 
 // pair is one client with one upstream.

@@ -13,7 +13,7 @@ import (
 	"mcpgateway/cmd/internal/stage"
 )
 
-const patience = 20 * time.Second
+const patience = 30 * time.Second
 
 // shell returns a program that runs a script.
 func shell(t *testing.T, script string) stage.Program {

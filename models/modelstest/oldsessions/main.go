@@ -29,7 +29,7 @@ func run(dsn, age string) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	db, err := models.Open(ctx, dsn)
 	if err != nil {

@@ -83,7 +83,7 @@ func until(t *testing.T, parts <-chan part, id, text string) part {
 			if p.ID == id && strings.Contains(p.HTML, text) {
 				return p
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(30 * time.Second):
 			t.Fatalf("no part %s with %q", id, text)
 		}
 	}

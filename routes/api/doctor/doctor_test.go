@@ -294,7 +294,7 @@ func TestRedirectIsLoggedAtStart(t *testing.T) {
 	proxy := httptest.NewServer(http.RedirectHandler("https://www.example.com/", http.StatusMovedPermanently))
 	defer proxy.Close()
 	a := routestest.New(t, modelstest.SQLite(t), "GATEWAY_PUBLIC_URL="+proxy.URL)
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(a.Log.String(), "public URL redirects"); {
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(a.Log.String(), "public URL redirects"); {
 		if time.Now().After(deadline) {
 			t.Fatal("no warning about the redirect")
 		}

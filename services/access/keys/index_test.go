@@ -81,7 +81,7 @@ func TestRevocationReachesOtherProcess(t *testing.T) {
 		if err := one.Keys.Revoke(t.Context(), "p", id); err != nil {
 			t.Fatal(err)
 		}
-		deadline := time.After(10 * time.Second)
+		deadline := time.After(30 * time.Second)
 		tick := time.NewTicker(5 * time.Millisecond)
 		defer tick.Stop()
 		for two.Admits(t, key) {

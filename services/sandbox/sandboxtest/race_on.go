@@ -15,7 +15,7 @@ import (
 const Race = true
 
 // buildTimeout limits building the worker.
-const buildTimeout = 3 * time.Minute
+const buildTimeout = 10 * time.Minute
 
 // prepare builds the children's program without the race detector, under which
 // the engine is ten times slower and larger, so that limits of time and memory

@@ -256,7 +256,7 @@ func TestStdioEndsWithItsContext(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("ServeStdio = %v", err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Error("ServeStdio did not return")
 	}
 	client.Close()
