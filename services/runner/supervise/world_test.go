@@ -69,23 +69,31 @@ func (c *clock) After(d time.Duration, _ string, f func()) func() {
 	}
 }
 
-// advance runs the functions that are due, in order.
+// advance runs the functions that are due, in order. Concurrent calls never set the
+// time back.
 func (c *clock) advance(d time.Duration) {
 	end := c.Now().Add(d)
 	for {
 		c.mu.Lock()
 		slices.SortStableFunc(c.timers, func(a, b *timer) int { return a.at.Compare(b.at) })
 		if len(c.timers) == 0 || c.timers[0].at.After(end) {
-			c.now = end
+			c.now = later(c.now, end)
 			c.mu.Unlock()
 			return
 		}
 		due := c.timers[0]
 		c.timers = c.timers[1:]
-		c.now = due.at
+		c.now = later(c.now, due.at)
 		c.mu.Unlock()
 		due.f()
 	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 var worlds atomic.Int64
@@ -173,7 +181,7 @@ func done() context.Context {
 }
 
 // waitTime is the maximum time for what real processes do.
-const waitTime = 20 * time.Second
+const waitTime = 60 * time.Second
 
 // until waits until a condition is true. The poll is for changes that are not
 // reported: lines of logs.
