@@ -19,7 +19,7 @@ export default defineConfig({
   timeout: 120_000,
   globalTimeout: 2_700_000,
   expect: {
-    timeout: 15_000,
+    timeout: 30_000,
     toHaveScreenshot: {
       // A low threshold, because the backgrounds of cards and snippets are only
       // slightly darker than the page.
