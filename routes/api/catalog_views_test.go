@@ -187,6 +187,11 @@ func TestReplicasServeViews(t *testing.T) {
 		if got := read(list); got.Status != 200 || !strings.Contains(got.Body, `"servers":[]`) {
 			t.Errorf("new view: %d %s", got.Status, got.Body)
 		}
+		for _, path := range []string{"/v0.1/health", "/views/team/v0.1/health", "/views/none/v0.1/health"} {
+			if got := read(path); got.Status != http.StatusNotFound || !strings.HasPrefix(got.Body, `{"error":"There is no `) {
+				t.Errorf("%s: %d %s", path, got.Status, got.Body)
+			}
+		}
 		a.admin(t, "POST", "/api/projects", `{"projectSlug":"p","authMode":"none","published":true}`, 201, nil)
 		routestest.Eventually(t, "the published project", shows(list, "p"))
 		tag := read(list).Header.Get("ETag")
@@ -206,8 +211,10 @@ func TestReplicasServeViews(t *testing.T) {
 			t.Errorf("changed query: %s", got.Body)
 		}
 		a.admin(t, "PATCH", viewsPath+"/team", `{"gated":true}`, 200, nil)
-		if got := read(list); got.Status != http.StatusUnauthorized {
-			t.Errorf("gated view: %d", got.Status)
+		for _, path := range []string{list, "/views/team/v0.1/health"} {
+			if got := read(path); got.Status != http.StatusUnauthorized {
+				t.Errorf("gated view: %s: %d", path, got.Status)
+			}
 		}
 		a.admin(t, "DELETE", viewsPath+"/team", "", 204, nil)
 		if got := read(list); got.Status != http.StatusNotFound {

@@ -31,6 +31,9 @@ func (r *V01) Versions(c *fiber.Ctx) error { return official(c, r.versions(c, se
 // Version serves GET /v0.1/servers/:name/versions/:version, also for latest.
 func (r *V01) Version(c *fiber.Ctx) error { return official(c, r.version(c, served{})) }
 
+// Unknown serves GET of other paths below /v0.1 with 404.
+func (r *V01) Unknown(c *fiber.Ctx) error { return official(c, r.unknown(c, served{})) }
+
 // served is the part of the catalog in a registry. The zero value is the whole catalog.
 type served struct {
 	selection *catalog.Selection
@@ -71,6 +74,10 @@ func (r *V01) version(c *fiber.Ctx, of served) error {
 		}
 		return c.JSON(list.Servers[0])
 	})
+}
+
+func (r *V01) unknown(c *fiber.Ctx, _ served) error {
+	return fault.NotFound("path", c.Path())
 }
 
 // cached responds with 304 if the client's copy is current. Responses of gated

@@ -53,6 +53,9 @@ func (v *Views) Versions(c *fiber.Ctx) error { return v.serve(c, v.v01.versions)
 // Version serves GET /views/:view/v0.1/servers/:name/versions/:version.
 func (v *Views) Version(c *fiber.Ctx) error { return v.serve(c, v.v01.version) }
 
+// Unknown serves GET of other paths below /views/:view/v0.1 with 404.
+func (v *Views) Unknown(c *fiber.Ctx) error { return v.serve(c, v.v01.unknown) }
+
 // serve admits the client and responds with the view in the path.
 func (v *Views) serve(c *fiber.Ctx, respond func(*fiber.Ctx, served) error) error {
 	web.ReadableWithKey(c)
