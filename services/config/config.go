@@ -119,10 +119,6 @@ const (
 	ProbeDaily = "daily"
 )
 
-// maxDrainDelay is the maximum GATEWAY_DRAIN_DELAY. Supervisors kill processes
-// that take much longer to stop.
-const maxDrainDelay = 5 * time.Minute
-
 // minAdminToken is the minimum length of an administration token, in bytes.
 const minAdminToken = 16
 
@@ -155,17 +151,9 @@ func Load(environ []string, addr string) (*Config, error) {
 	if vars.EgressAllow != "" {
 		c.EgressAllow = r.prefixes("GATEWAY_EGRESS_ALLOW", vars.EgressAllow)
 	}
-	for _, o := range c.AllowedOrigins {
-		if u, err := url.Parse(o); err != nil || u.Scheme == "" || u.Host == "" || u.Path != "" {
-			r.addProblem("GATEWAY_ALLOWED_ORIGINS: %q is not an origin such as https://app.example.com", o)
-		}
-	}
 	c.TSC, c.BuiltinCatalog, c.DrainDelay = vars.TSC, vars.BuiltinCatalog, vars.DrainDelay
 	c.CatalogReport = r.catalogReport(vars.CatalogReport)
 	c.CatalogIcons, c.CatalogProbe = vars.CatalogIcons, vars.CatalogProbe
-	if !slices.Contains([]string{ProbeOff, ProbeDaily}, c.CatalogProbe) {
-		r.addProblem("GATEWAY_CATALOG_PROBE: use off or daily, not %q", c.CatalogProbe)
-	}
 	if c.TSC != "" {
 		if info, err := os.Stat(c.TSC); err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
 			r.addProblem("GATEWAY_TSC: %q is not an executable file", c.TSC)
@@ -174,18 +162,7 @@ func Load(environ []string, addr string) (*Config, error) {
 	if n := len(vars.AdminToken); n > 0 && n < minAdminToken {
 		r.addProblem("GATEWAY_ADMIN_TOKEN: use at least %d characters", minAdminToken)
 	}
-	if !slices.Contains([]string{"off", "admins", "everyone"}, vars.SecondFactor) {
-		r.addProblem("GATEWAY_REQUIRE_SECOND_FACTOR: use off, admins or everyone, not %q", vars.SecondFactor)
-	}
-	if vars.MaxStreams < 1 && !r.isReported("GATEWAY_MAX_STREAMS") {
-		r.addProblem("GATEWAY_MAX_STREAMS: use at least 1")
-	}
-	if vars.MaxStaleness < time.Second && !r.isReported("GATEWAY_MAX_STALENESS") {
-		r.addProblem("GATEWAY_MAX_STALENESS: use at least 1s")
-	}
-	if vars.DrainDelay < 0 || vars.DrainDelay > maxDrainDelay {
-		r.addProblem("GATEWAY_DRAIN_DELAY: use a duration from 0s to %v", maxDrainDelay)
-	}
+	r.values(vars)
 	c.Capacity = r.capacity(vars)
 	c.AuditYears = r.auditYears(vars.AuditYears)
 	c.Backup = r.backup(vars)

@@ -30,11 +30,15 @@ var open = []string{
 }
 
 // InForce returns the settings that the environment sets, in the order of their
-// declaration. Secrets have no value. Unlike Load, it creates nothing; the error
-// joins the problems of values that can't be parsed.
+// declaration. Secrets have no value. Unlike Load, it creates nothing and doesn't
+// check what depends on the machine, such as files. The error joins the problems of
+// the values.
 func InForce(environ []string) ([]Setting, error) {
 	r := &loader{}
-	r.variables(environ)
+	vars, _ := r.variables(environ)
+	r.values(vars)
+	r.capacity(vars)
+	r.auditYears(vars.AuditYears)
 	if err := errors.Join(r.problems...); err != nil {
 		return nil, err
 	}

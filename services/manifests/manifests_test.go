@@ -96,7 +96,9 @@ func TestValuesAreQuoted(t *testing.T) {
 func TestInvalidSettingsAreNamed(t *testing.T) {
 	for setting, want := range map[string]string{
 		"GATEWAY_PUBLIC_URL=https://a.example/path": "GATEWAY_PUBLIC_URL: ", "GATEWAY_PUBLIC_URL=ftp://a.example": "GATEWAY_PUBLIC_URL: ",
-		"GATEWAY_PUBLIC_URL=https://a.example;x": "GATEWAY_PUBLIC_URL: ", "GATEWAY_ADDR=8080": "GATEWAY_ADDR: ", "GATEWAY_DRAIN_DELAY=soon": "GATEWAY_DRAIN_DELAY: ",
+		"GATEWAY_PUBLIC_URL=https://a.example;x": "GATEWAY_PUBLIC_URL: ", "GATEWAY_ADDR=8080": "GATEWAY_ADDR: ", "GATEWAY_DRAIN_DELAY=soon": "GATEWAY_DRAIN_DELAY: ", "GATEWAY_DRAIN_DELAY=6m": "GATEWAY_DRAIN_DELAY: ",
+		"GATEWAY_MAX_STREAMS=0": "GATEWAY_MAX_STREAMS: ", "GATEWAY_RESULT_MEMORY_MIB=1": "GATEWAY_RESULT_MEMORY_MIB: ", "GATEWAY_AUDIT_YEARS=101": "GATEWAY_AUDIT_YEARS: ",
+		"GATEWAY_REQUIRE_SECOND_FACTOR=some": "GATEWAY_REQUIRE_SECOND_FACTOR: ", "GATEWAY_CATALOG_PROBE=hourly": "GATEWAY_CATALOG_PROBE: ",
 	} {
 		if _, err := manifests.Print("nginx", []string{setting}, "1"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", setting, err)
