@@ -49,7 +49,8 @@ type values struct {
 	Image     string
 	PublicURL string
 	Host      string // of the public URL
-	Port      string // of the public URL, 443 by default
+	Port      string // of the public URL, 443 or 80 by default
+	TLS       bool   // whether the public URL is https
 	Upstream  string // host and port at which a proxy on the same machine reaches the gateway
 	Drain     time.Duration
 	Grace     int // seconds between the signal to stop and the end of the process
@@ -114,7 +115,8 @@ func valuesOf(kind string, set []config.Setting, version string) (*values, error
 	if err != nil || !config.IsOrigin(public) || strings.ContainsAny(public.Host, " \t\r\n\"'{};$") {
 		return nil, fmt.Errorf("GATEWAY_PUBLIC_URL: %q is not an origin such as %s", v.PublicURL, placeholder)
 	}
-	v.PublicURL, v.Host, v.Port = public.Scheme+"://"+public.Host, public.Hostname(), cmp.Or(public.Port(), "443")
+	v.PublicURL, v.Host, v.TLS = public.Scheme+"://"+public.Host, public.Hostname(), public.Scheme == "https"
+	v.Port = cmp.Or(public.Port(), map[bool]string{true: "443", false: "80"}[v.TLS])
 	if v.Upstream, err = upstream(given["GATEWAY_ADDR"]); err != nil {
 		return nil, err
 	}

@@ -72,6 +72,9 @@ func TestSettingsAreInForce(t *testing.T) {
 	if !strings.Contains(printed(t, "nginx"), "proxy_set_header Upgrade $http_upgrade;") {
 		t.Error("nginx doesn't forward the upgrade of runners")
 	}
+	if plain := printed(t, "nginx", "GATEWAY_PUBLIC_URL=http://mcp.example.org"); !strings.Contains(plain, "listen 80;\n    server_name mcp.example.org;\n\n") || strings.Contains(plain, "ssl") {
+		t.Errorf("nginx with an http URL:\n%s", plain)
+	}
 	if !strings.Contains(printed(t, "nginx"), "server_name gateway.example.com;") {
 		t.Error("no placeholder without a public URL")
 	}
