@@ -64,7 +64,7 @@ func TestOpenAPIListsRoutes(t *testing.T) {
 	a := onSQLite(t)
 	served := map[string]bool{}
 	for _, r := range a.GetRoutes(true) {
-		if api := strings.HasPrefix(r.Path, "/api/") || strings.Contains(r.Path, "/v0.1/"); api && r.Method != "HEAD" && r.Method != "OPTIONS" {
+		if api := strings.HasPrefix(r.Path, "/api/") || strings.Contains(r.Path, "/v0.1/") && !strings.HasSuffix(r.Path, "/*"); api && r.Method != "HEAD" && r.Method != "OPTIONS" {
 			served[r.Method+" "+parameterInPath.ReplaceAllString(r.Path, "{}")] = true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"mcpgateway/models"
@@ -231,15 +232,17 @@ func TestSkillLimits(t *testing.T) {
 		"4 MiB":            {fill(0), 2, ""},
 		"4 MiB and a byte": {fill(1), 1, "the definitions of the skills are larger than 4 MiB; the rest was omitted"},
 	}
-	var listed string // by the server
+	var listed atomic.Value // by the server
 	s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20251125}, Capabilities: upstreamtest.SkillsCapabilities, Methods: map[string]upstreamtest.Handler{
-		"skills/list": func(context.Context, *upstreamtest.Call) upstreamtest.Result { return upstreamtest.JSON(listed) },
+		"skills/list": func(context.Context, *upstreamtest.Call) upstreamtest.Result {
+			return upstreamtest.JSON(listed.Load().(string))
+		},
 	}})
-	listed = `{"skills":[]}`
+	listed.Store(`{"skills":[]}`)
 	g := start(t, map[string]*upstreamtest.Server{"many": s})
 	c := g.client(t, &routestest.Client{Version: skillsHandshake})
 	for name, test := range cases {
-		listed = `{"skills":[` + strings.Join(test.entries, ",") + `]}`
+		listed.Store(`{"skills":[` + strings.Join(test.entries, ",") + `]}`)
 		g.Sync(t, "p", "many")
 		if got := len(listSkills(t, c)); got != test.want {
 			t.Errorf("%s: %d skills, want %d", name, got, test.want)
