@@ -44,6 +44,7 @@ func shownOutcome(p *toolset.Snapshot, out codemode.Outcome, code string) views.
 	for _, d := range out.Diagnostics() {
 		shown.Diagnostics = append(shown.Diagnostics, views.Diagnostic{Line: d.Line, Column: d.Column, Code: d.Code, Text: d.Text})
 	}
+	shown.Hints = out.Hints
 	showLogs(&shown, out)
 	if t := out.Truncated; t != nil {
 		shown.ResultCut, shown.LogsCut = max(shown.ResultCut, t.Result), shown.LogsCut+t.Logs
