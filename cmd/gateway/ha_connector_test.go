@@ -188,7 +188,8 @@ func (l *laptop) callWhileCut(t *testing.T) {
 }
 
 // numberedCalls calls tools at an interval, half of them to the writing tool. Their
-// numbers begin with that of the client.
+// numbers begin with that of the client. While some clients read, others write, so
+// that calls of both tools are in flight at a cut.
 func numberedCalls(ctx context.Context, session *mcp.ClientSession, client, count int, interval time.Duration) []numberedCall {
 	calls := make([]numberedCall, 0, count)
 	tick := time.NewTicker(interval)
@@ -196,7 +197,7 @@ func numberedCalls(ctx context.Context, session *mcp.ClientSession, client, coun
 	for i := range count {
 		<-tick.C
 		// The program takes its time, so that calls are in flight when connections end.
-		c := numberedCall{alias: []string{"new", "old"}[i/2%2], tool: []string{"read", "write"}[i%2], n: client*1_000_000 + i, began: time.Now()}
+		c := numberedCall{alias: []string{"new", "old"}[i/2%2], tool: []string{"read", "write"}[(i+client/4)%2], n: client*1_000_000 + i, began: time.Now()}
 		answer, err := session.CallTool(ctx, &mcp.CallToolParams{
 			Name: c.alias + "__" + c.tool, Arguments: map[string]any{"n": c.n, "ms": (interval * 2 / 5).Milliseconds()},
 		})
