@@ -47,9 +47,9 @@ func TestDisconnectEndsSessionsEverywhere(t *testing.T) {
 		}
 		wantSessions := func(what string, n int) {
 			t.Helper()
-			for end := time.Now().Add(10 * time.Second); up.Stats().Sessions != n; <-time.After(5 * time.Millisecond) {
+			for end := time.Now().Add(5 * time.Second); up.Stats().Sessions != n; <-time.After(5 * time.Millisecond) {
 				if time.Now().After(end) {
-					t.Fatalf("%s: %d sessions after 10 s, want %d", what, up.Stats().Sessions, n)
+					t.Fatalf("%s: %d sessions after 5 s, want %d", what, up.Stats().Sessions, n)
 				}
 			}
 		}
@@ -63,9 +63,9 @@ func TestDisconnectEndsSessionsEverywhere(t *testing.T) {
 			}
 		}
 		connect("ann")
-		for end := time.Now().Add(10 * time.Second); up.Stats().Sessions != 4; <-time.After(5 * time.Millisecond) {
+		for end := time.Now().Add(5 * time.Second); up.Stats().Sessions != 4; <-time.After(5 * time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatalf("connected again: %d sessions after 10 s, want 4", up.Stats().Sessions)
+				t.Fatalf("connected again: %d sessions after 5 s, want 4", up.Stats().Sessions)
 			}
 			for _, s := range replicas { // a session that is older than the change is closed by it
 				_ = callEcho(t, s, "ann")

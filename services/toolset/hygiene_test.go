@@ -97,7 +97,7 @@ func TestHostileSchemas(t *testing.T) {
 		i := &inspector{}
 		begin := time.Now()
 		i.references([]byte(schema))
-		if took := time.Since(begin); i.broken != "" || took > 20*time.Second {
+		if took := time.Since(begin); i.broken != "" || took > time.Second {
 			t.Errorf("%.40s: %q after %s", schema, i.broken, took)
 		}
 	}

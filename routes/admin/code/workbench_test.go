@@ -137,10 +137,10 @@ func TestOutcomeParts(t *testing.T) {
 		code         string
 		want, absent []string
 	}{
-		"result":  {call + "console.log('one');\nreturn 1", []string{">Done<", `class="b-ok"`, "clock__days_between", `aria-label="Log"`, ">one<", `aria-label="Result"`, "1 call ·", ">Nothing<"}, []string{"Run failed", `role="note"`, ">Hint"}},
-		"nothing": {"const a = 1;", []string{"No calls.", "Nothing returned.", ">Hint<", "the code returned nothing: end with "}, []string{`aria-label="Result"`, `class="water"`}},
+		"result":  {call + "console.log('one');\nreturn 1", []string{">Done<", `class="b-ok"`, "clock__days_between", `aria-label="Log"`, ">one<", `aria-label="Result"`, "1 call ·", ">Nothing<"}, []string{"Run failed", `role="note"`, " hint"}},
+		"nothing": {"const a = 1;", []string{"No calls.", "Nothing returned.", ">1 hint<", "the code returned nothing: end with "}, []string{`aria-label="Result"`, `class="water"`}},
 		"error":   {call + "throw new Error('no')", []string{">Run failed<", `data-line="2">Line 2, column`, `aria-label="Where it happened"`, "<mark>   2  throw", `class="b-ok"`}, []string{`aria-label="Result"`}},
-		"slip":    {"return await clock.daysBetween({})", []string{">Run failed<", ">Hint", "did you mean clock.days_between?"}, nil},
+		"slip":    {"return await clock.daysBetween({})", []string{">Run failed<", ">1 hint<", "did you mean clock.days_between?"}, nil},
 		"failure": {"try { await clock.days_between({}) } catch {}\nreturn 1", []string{"Done with 1 failure", `class="b-bad"`, "Failed, "}, []string{"Run failed"}},
 	} {
 		body := run(tt.code)

@@ -128,7 +128,7 @@ func TestTemplates(t *testing.T) {
 	hostile := "x://" + strings.Repeat("{a}b", 450) + "c"
 	start := time.Now()
 	addresses.New(claimed("t "+hostile), nil).Route("x://" + strings.Repeat("b", 1900) + "c")
-	if d := time.Since(start); d > 20*time.Second {
+	if d := time.Since(start); d > time.Second {
 		t.Errorf("matching takes %s", d)
 	}
 }
